@@ -1,0 +1,41 @@
+# Everything lives in .venv and .cache below this folder, and the demo's server in the user's data
+# folder. Run `make` for the list of targets.
+
+PYTHON ?= $(or $(shell command -v python3.11),python3)
+BIN := .venv/bin
+
+.PHONY: help demo test soak lint docs bench clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/installed ## run the whole story on an embedded PostgreSQL
+	$(BIN)/pyreplay demo
+
+test: lint ## check the code, then run every test on both servers
+	$(BIN)/python -m pytest
+
+soak: .venv/installed ## run the tests that take minutes
+	$(BIN)/python -m pytest -m soak
+
+lint: .venv/installed ## check style, types and the syntax of every SQL file
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar db
+	$(BIN)/python tests/lint_sql.py db
+
+docs: .venv/installed ## write db/FUNCTIONS.md from the comments in the database
+	$(BIN)/python docs/functions.py
+
+bench: .venv/installed ## measure, and compare with the floors
+	$(BIN)/python -m bench
+
+clean: ## remove what make made in this folder
+	rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@

@@ -1,0 +1,1 @@
+"""The command `pyreplay`: one command a client method, and what surrounds them."""

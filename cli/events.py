@@ -1,0 +1,96 @@
+"""Commands that bring events in and process them live."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from uuid import UUID
+
+import click
+
+from pyreplay.importer import import_file
+from pyreplay.live import LiveProcessor
+from pyreplay.projection import Projection
+
+from .connection import Session, pass_session
+from .errors import REFUSED
+from .output import progress
+from .params import FILE, app_option
+
+
+@click.command("import")
+@click.argument("file", type=FILE)
+@pass_session
+@click.pass_context
+def import_events(ctx: click.Context, session: Session, file: Path) -> None:
+    """Append the transactions of FILE, CloudEvents in JSON lines, plain or gzipped.
+
+    What is there already is skipped, so an import that was cut off is simply repeated. What is
+    refused is named by its line; the exit code is 1 then.
+    """
+    conn = session.connect()
+    with progress(session.out, f"importing {file.name}", file.stat().st_size) as show:
+        result = import_file(conn, file, lambda so_far: show(so_far.bytes_read))
+    if session.out.as_json:
+        session.out.record(result)
+    else:
+        click.echo(result)
+        for refusal in result.refusals:
+            click.echo(f"{file}:{refusal.line}: {refusal.error}: {refusal.reason}", err=True)
+    if result.refused_count:
+        ctx.exit(REFUSED)
+
+
+@click.command
+@app_option
+@click.option("--once", is_flag=True, help="End when nothing is left to do.")
+@click.option("--host", "host_id", type=click.UUID, help="Events of this host only.")
+@click.option("--lane", type=click.IntRange(0, 1023), help="Events of this outbox lane only.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 500),
+    default=500,
+    show_default=True,
+    help="Transactions a batch.",
+)
+@pass_session
+def run(
+    session: Session,
+    app: Projection,
+    once: bool,
+    host_id: UUID | None,
+    lane: int | None,
+    limit: int,
+) -> None:
+    """Process events live; print what became of them at the end.
+
+    Start as many as you like. SIGTERM or Ctrl-C ends after the batch in hand.
+    """
+    session.connect().close()
+    processor = LiveProcessor(session.target, app, host_id=host_id, lane=lane, limit=limit)
+    with _stopped_by_signals() as stop:
+        session.out.record(processor.run(once=once, stop=stop))
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """An event that the first SIGTERM or SIGINT sets; the second one ends the process."""
+    stop = threading.Event()
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, handle) for number in numbers]
+    try:
+        yield stop
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+COMMANDS = {"import": import_events, "run": run}

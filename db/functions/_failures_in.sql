@@ -1,0 +1,31 @@
+create or replace function replay._failures_in(
+  p_host_id uuid,
+  p_projection_id int,
+  p_transaction_ids text[],
+  p_scopes jsonb
+)
+  returns setof uuid
+  language sql
+  stable
+begin atomic
+  with scope as (
+    select d.scope_type, d.scope_key
+    from replay.deferred_scope d
+    where d.host_id = p_host_id and d.projection_id = p_projection_id
+      and d.transaction_id = any (p_transaction_ids)
+    union
+    select c.scope_type, c.scope_key
+    from jsonb_to_recordset(p_scopes) c (scope_type text, scope_key text)
+  )
+  select distinct f.failure_id
+  from scope s
+  join replay.failure_scope f
+    on (f.host_id, f.scope_type, f.scope_key, f.projection_id)
+      = (p_host_id, s.scope_type, s.scope_key, p_projection_id)
+    and f.is_open and f.scope_type <> 'TRANSACTION';
+end;
+
+comment on function replay._failures_in is
+'The OPEN failures that hold a scope of these deferred transactions, or one of these scopes.';
+
+revoke all on function replay._failures_in from public;

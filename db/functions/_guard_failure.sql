@@ -1,0 +1,33 @@
+create or replace function replay._guard_failure()
+  returns trigger
+  language plpgsql
+  volatile
+  set search_path = ''
+as $$
+declare
+  v_allowed replay.failure := old;
+begin
+  v_allowed.status := new.status;
+  v_allowed.resolution_code := new.resolution_code;
+  v_allowed.resolved_at := new.resolved_at;
+  v_allowed.resolved_by_request_id := new.resolved_by_request_id;
+  if old.status = 'OPEN' and new is not distinct from v_allowed then
+    return new;
+  end if;
+
+  raise exception 'failure % is kept as it was captured', old.failure_id
+    using errcode = 'RP216',
+          detail = jsonb_build_object('failure_id', old.failure_id, 'status', old.status),
+          hint = 'It changes once, when it is resolved or waived.';
+end;
+$$;
+
+comment on function replay._guard_failure is
+'Keep a failure as it was captured; only its lifecycle columns change, and only while it is OPEN.
+
+Raises RP216 when anything else would change.';
+
+revoke all on function replay._guard_failure from public;
+
+create trigger failure_guarded before update on replay.failure
+for each row execute function replay._guard_failure();

@@ -1,0 +1,12 @@
+create or replace function replay._liveness_key(p_host_id uuid, p_request_id uuid)
+  returns bigint
+  language sql
+  immutable
+  return hashtextextended(
+    'liveness ' || p_host_id || ' ' || p_request_id, 8104634784433332601);
+
+comment on function replay._liveness_key is
+'Key of the session-level advisory lock that a holder of a request keeps while it lives.';
+
+revoke all on function replay._liveness_key from public;
+grant execute on function replay._liveness_key to replay_reader;

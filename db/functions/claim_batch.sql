@@ -1,0 +1,54 @@
+create or replace function replay.claim_batch(
+  p_projection text,
+  p_consumer_group text default 'default',
+  p_host_id uuid default null,
+  p_lane int default null,
+  p_limit int default 500,
+  p_woken_only boolean default false
+)
+  returns setof replay.batch_transaction
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+declare
+  v_projection_id int;
+  v_items replay.batch_item[];
+begin
+  perform replay._require_read_committed();
+  if (p_limit between 1 and 5000) is not true then
+    raise exception 'a batch cannot hold % transactions', p_limit
+      using errcode = 'RP001', detail = jsonb_build_object('limit', p_limit),
+            hint = 'Ask for 1 to 5000.';
+  end if;
+  v_projection_id := replay._running_projection_id(p_projection, p_consumer_group);
+  if v_projection_id is null then
+    return;
+  end if;
+
+  v_items := replay._read_candidates(
+    replay._claim_positions(v_projection_id, p_host_id, p_lane, p_limit, p_woken_only),
+    p_limit, p_woken_only);
+  perform replay._lock_scopes(array(
+    select replay._scope_lock_key(i.host_id, i.projection_id, s.scope_type, s.scope_key)
+    from unnest(v_items) i cross join unnest(i.scopes) s));
+
+  insert into replay.batch_item
+  select d.* from replay._decide(v_items) d;
+  return query select b.* from replay._batch_transactions(pg_current_xact_id()) b;
+end;
+$$;
+
+comment on function replay.claim_batch is
+'Claim the next batch of a running projection: lock positions, read whole transactions and what is
+woken, lock their scopes, decide each. Nothing when there is nothing to do or the projection is
+paused. Run the handlers of those to APPLY in the same database transaction, then complete_batch.
+
+p_host_id, p_lane: only these; null: all. p_limit: transactions at most (also 500 scopes, 16 MiB).
+p_woken_only: only what was deferred and may be next now.
+Raises RP001 when p_limit is out of bounds; RP010 outside READ COMMITTED; RP101 when the projection
+is not registered; RP213 when it has not started or is retired.';
+
+revoke all on function replay.claim_batch from public;
+grant execute on function replay.claim_batch to replay_processor;

@@ -1,0 +1,31 @@
+create or replace function replay.list_items(p_host_id uuid, p_request_id uuid)
+  returns setof replay.item
+  language plpgsql
+  stable
+  security definer
+  set search_path = ''
+as $$
+begin
+  if not exists (
+    select from replay.request r
+    where r.host_id = p_host_id and r.request_id = p_request_id)
+  then
+    perform replay._refuse_unknown_request(p_host_id, p_request_id);
+  end if;
+
+  return query
+  select i.*
+  from replay.item i
+  where i.host_id = p_host_id and i.request_id = p_request_id
+  order by i.item_no;
+end;
+$$;
+
+comment on function replay.list_items is
+'List the items of a request in the order of its plan, with how often each was tried and how its
+last try ended.
+
+Raises RP103 when there is no such request.';
+
+revoke all on function replay.list_items from public;
+grant execute on function replay.list_items to replay_reader;

@@ -1,0 +1,51 @@
+create or replace function replay.load_items(
+  p_host_id uuid,
+  p_request_id uuid,
+  p_fence bigint
+)
+  returns setof replay.batch_transaction
+  language plpgsql
+  volatile
+  security definer
+  set search_path = ''
+as $$
+declare
+  v_request replay.request;
+  v_items int[];
+begin
+  perform replay._require_read_committed();
+  v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);
+  v_items := array(
+    select distinct b.item_no
+    from replay.barrier b
+    where (b.host_id, b.request_id, b.fence) = (p_host_id, p_request_id, p_fence));
+  perform replay._check_items(v_request, v_items);
+
+  insert into replay.batch_item (xact_id, ord, projection_id, host_id, transaction_id,
+    was_deferred, failure_id, scopes, decision, follows)
+  select pg_current_xact_id(), i.item_no, f.projection_id, f.host_id, f.transaction_id, false,
+    f.failure_id,
+    array(
+      select row(s.scope_type, s.scope_key, s.first_version, s.last_version)::replay.scope_range
+      from replay.failure_scope s
+      where (s.host_id, s.failure_id) = (f.host_id, f.failure_id)
+      order by s.scope_type, s.scope_key),
+    'APPLY', '{}'
+  from replay.request_item i
+  join replay.failure f on (f.host_id, f.failure_id) = (i.host_id, i.failure_id)
+  where (i.host_id, i.request_id) = (p_host_id, p_request_id) and i.item_no = any (v_items);
+
+  return query select b.* from replay._failure_transactions(pg_current_xact_id()) b;
+end;
+$$;
+
+comment on function replay.load_items is
+'Lock the chunk that was begun, check every fact its plan was approved on, and return its
+transactions as the executor gets them. Takes no scope lock: live work never waits for a replay''s
+handler. Run the handlers in the same database transaction, then complete_items.
+
+Raises RP010 outside READ COMMITTED; RP103 when there is no such request; RP208 when a fact has
+drifted, the kept bytes among them; RP301 when the request is no longer held.';
+
+revoke all on function replay.load_items from public;
+grant execute on function replay.load_items to replay_processor;

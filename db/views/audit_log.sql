@@ -1,0 +1,21 @@
+create view replay.audit_log with (security_barrier) as
+select
+  a.host_id,
+  a.audit_id,
+  a.recorded_at,
+  a.action,
+  a.actor,
+  a.reason,
+  p.projection,
+  p.consumer_group,
+  a.request_id,
+  a.failure_id,
+  a.transaction_id,
+  a.detail
+from replay.audit a
+left join replay.projection p on p.projection_id = a.projection_id;
+
+comment on view replay.audit_log is 'Every command and transition: who, why, on what.';
+comment on column replay.audit_log.host_id is 'Null: of the whole database.';
+
+grant select on replay.audit_log to replay_reader;

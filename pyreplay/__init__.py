@@ -1,0 +1,1 @@
+"""An event replay engine that lives in PostgreSQL: driver, processors, installer."""
