@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from .errors import HandlerContract, ReplayError
+from .errors import HandlerContract
 from .projection import HandlerMissing, SafeError
 
 # Lost connections, rollbacks by concurrency, resources, locks, operators, system, bugs of the
@@ -16,12 +16,13 @@ _READ_ONLY = "25006"
 _OWN_TIMEOUT = "57014"
 
 
+class HandlerUnsteady(psycopg.OperationalError):
+    """A handler refused what it had done a moment before. In a smaller batch it may not, and alone
+    it is captured."""
+
+
 def is_fault_of_batch(error: BaseException) -> bool:
     """Whether an error says nothing about the transaction that met it."""
-    if isinstance(error, HandlerContract):
-        return False
-    if isinstance(error, ReplayError):
-        return True
     if not isinstance(error, psycopg.Error):
         return False
     if error.sqlstate is None:

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import PipelineStatus
 
-from .blame import is_fault_of_batch, report
+from .blame import HandlerUnsteady, is_fault_of_batch, report
 from .errors import HandlerContract
 from .projection import Event, Projection
 from .records import BatchTransaction
@@ -213,5 +213,10 @@ class _Isolation:
     def _keep(self, good: Sequence[BatchTransaction]) -> None:
         self.conn.execute("rollback to savepoint good")
         self.conn.execute("release savepoint good")
-        _run_together(self.conn, self.projection, good, self.mode)
+        try:
+            _run_together(self.conn, self.projection, good, self.mode)
+        except Exception as error:
+            if is_fault_of_batch(error):
+                raise
+            raise HandlerUnsteady from error
         self.conn.execute("savepoint good")

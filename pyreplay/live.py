@@ -47,10 +47,11 @@ def process_batch(
     limit: int = 500,
     woken_only: bool = False,
     budget: float = 60.0,
+    on_claim: Callable[[int], None] | None = None,
 ) -> BatchResult | None:
     """Claim, run and complete one batch in one database transaction; None: nothing to do.
 
-    budget: seconds a statement of a handler may take.
+    budget: seconds a statement of a handler may take. on_claim gets the size of the batch.
     """
     replay = Replay(conn)
     with conn.transaction():
@@ -65,6 +66,8 @@ def process_batch(
         )
         if not batch:
             return None
+        if on_claim is not None:
+            on_claim(len(batch))
         outcome = run_batch(conn, projection, batch, Mode.LIVE)
         return replay.complete_batch(
             batch[0].xact_id,
@@ -100,6 +103,7 @@ class LiveProcessor:
         self.lane = lane
         self.most = limit
         self.limit = limit
+        self.size = limit
         self.budget = budget
         self.totals = BatchResult(*(0 for _ in fields(BatchResult)))
         self._conn: Connection | None = None
@@ -123,14 +127,7 @@ class LiveProcessor:
                     faults += 1
                     if _is_refusal(error) or (once and faults == _TRIES_ONCE):
                         raise
-                    self.limit = max(self.limit // 2, 1)
-                    note_fault(
-                        self._connection,
-                        self.projection,
-                        error,
-                        host_id=self.host_id,
-                        lane=self.lane,
-                    )
+                    self._note_fault(error)
                     stop.wait(min(_FAULT_FIRST * 2**faults, _FAULT_MOST))
                     continue
                 faults = 0
@@ -156,6 +153,7 @@ class LiveProcessor:
             lane=self.lane,
             limit=self.limit,
             budget=self.budget,
+            on_claim=self._note_size,
         )
 
     def close(self) -> None:
@@ -169,6 +167,13 @@ class LiveProcessor:
             self._conn = psycopg.connect(self.conninfo, autocommit=True)
             self._conn.execute(_SESSION)
         return self._conn
+
+    def _note_size(self, size: int) -> None:
+        self.size = size
+
+    def _note_fault(self, error: psycopg.Error) -> None:
+        self.limit = max(min(self.limit, self.size) // 2, 1)
+        note_fault(self._connection, self.projection, error, host_id=self.host_id, lane=self.lane)
 
 
 def note_fault(

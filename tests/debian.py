@@ -1,4 +1,4 @@
-"""Debian's PostgreSQL 15, pgTAP, pg_prove and plpgsql_check, unpacked into a folder.
+"""Debian's PostgreSQL 15, pgTAP, pg_prove and plpgsql_check, and spin, unpacked into folders.
 
 Nothing is installed, so it works without root and leaves the machine as it was.
 """
@@ -52,33 +52,41 @@ class Debian:
 
 def unpack(cache: Path) -> Debian:
     """Download and unpack the packages below `cache`, once. Raises Unavailable."""
-    root = cache / "debian-15"
-    with (cache / "debian-15.lock").open("w") as lock:
+    return Debian(_unpack_once(cache / "debian-15", PACKAGES))
+
+
+def unpack_spin(cache: Path) -> Path:
+    """Download and unpack spin below `cache`, once; return the program. Raises Unavailable."""
+    return _unpack_once(cache / "debian-spin", {"spin"}) / "usr/bin/spin"
+
+
+def _unpack_once(root: Path, packages: set[str]) -> Path:
+    with root.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not root.exists():
-            partial = cache / "debian-15.partial"
+            partial = root.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)
-            _unpack_into(partial)
+            _unpack_into(partial, packages)
             partial.rename(root)
-    return Debian(root)
+    return root
 
 
-def _unpack_into(root: Path) -> None:
+def _unpack_into(root: Path, packages: set[str]) -> None:
     if not shutil.which("apt-get"):
-        raise Unavailable("Debian's PostgreSQL 15 and pgTAP, which need apt-get")
+        raise Unavailable("Debian's packages, which need apt-get")
     downloads = root / "downloads"
     for folder in (downloads, root / "lists/partial", root / "cache/archives/partial"):
         folder.mkdir(parents=True)
     _apt(root, "update")
-    plan = _apt(root, "install", "--simulate", "--no-install-recommends", *PACKAGES)
+    plan = _apt(root, "install", "--simulate", "--no-install-recommends", *packages)
     missing = {line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")}
     # An upgrade shows the installed version in brackets; only what is not there at all is needed.
     missing -= {line.split()[1] for line in plan.splitlines() if " [" in line.split("(")[0]}
-    _apt(root, "download", *PACKAGES, *(name for name in missing if "llvm" not in name))
+    _apt(root, "download", *packages, *(name for name in missing if "llvm" not in name))
     for package in downloads.glob("*.deb"):
         _run(root, "dpkg-deb", "--extract", str(package), str(root))
     # Compiling queries would need LLVM, a hundred megabytes, to no use here.
-    (root / "usr/lib/postgresql/15/lib/llvmjit.so").unlink()
+    (root / "usr/lib/postgresql/15/lib/llvmjit.so").unlink(missing_ok=True)
     for folder in ("downloads", "lists", "cache"):
         shutil.rmtree(root / folder)
 
@@ -100,5 +108,5 @@ def _run(root: Path, *command: str) -> str:
     )
     if done.returncode:
         why = done.stderr.strip().splitlines() or ["no reason given"]
-        raise Unavailable(f"Debian's PostgreSQL 15 and pgTAP: {command[0]} says {why[-1]}")
+        raise Unavailable(f"Debian's packages: {command[0]} says {why[-1]}")
     return done.stdout

@@ -146,3 +146,23 @@ def test_C10_most_of_a_batch_fails_and_everything_agrees(world: World) -> None:
     assert world.progress() == {f"Thing:{name}": 2 for name in good}
     assert world.position() == 240
     assert (result.applied_count, result.failed_count, result.deferred_count) == (96, 72, 72)
+
+
+def test_a_handler_that_is_not_steady_ends_no_processor(world: World) -> None:
+    """A@1 fails; B@1 succeeds, then fails when it is run again: a smaller batch settles it."""
+    runs: list[str] = []
+
+    def every_other_time(cursor: Cursor[Any]) -> None:
+        runs.append("B@1")
+        if len(runs) % 3 != 2:
+            fail(cursor)
+
+    world.trouble |= {"A@1": fail, "B@1": every_other_time}
+    world.append("b1", "B@1")
+    world.append("a1", "A@1")
+
+    result = world.run()
+
+    assert result.failed_count == 2 - len(world.seen())
+    assert world.position() == 2
+    assert world.leftovers() == {}

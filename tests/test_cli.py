@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -371,8 +372,18 @@ def test_doctor_tells_what_is_wrong(world: World, cli: Cli) -> None:
     assert {"result", "check", "finding", "next"} == set(found[0])
 
 
-def test_doctor_is_content_with_a_healthy_server(dsn: str, cli: Cli) -> None:
+def test_doctor_is_content_with_a_healthy_server(server: Server, dsn: str, cli: Cli) -> None:
     told = cli("doctor")
+    assert told.exit_code == 1
+    assert re.findall("^TROUBLE +([a-z]+)", told.output, re.MULTILINE) == ["fsync"]
+
+    server.execute("alter system set fsync = on")
+    server.execute("select pg_reload_conf()")
+    try:
+        told = cli("doctor")
+    finally:
+        server.execute("alter system set fsync = off")
+        server.execute("select pg_reload_conf()")
     assert told.exit_code == 0, told.output
     assert "TROUBLE" not in told.output
 
