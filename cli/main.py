@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from . import events, execution, failures, projections, requests, server
+from . import events, execution, failures, projections, requests, safety, server
 from .connection import Session
 from .errors import EXIT_CODES, INTERRUPTED, describe
 from .output import Output
@@ -51,7 +51,7 @@ def main(ctx: click.Context, dsn: str | None, actor: str | None, as_json: bool) 
 
 
 # Groups are verbs, the commands in them nouns.
-for module in (server, events, projections, failures, requests, execution):
+for module in (server, events, projections, failures, requests, execution, safety):
     for name, command in module.COMMANDS.items():
         verb, _, noun = name.partition(" ")
         if not noun:

@@ -16,10 +16,12 @@ from psycopg.types.numeric import Int8BinaryLoader, IntLoader
 from .records import (
     BatchResult,
     BatchTransaction,
+    Config,
     FailureDetail,
     FailureSummary,
     Host,
     Item,
+    PendingAction,
     Projection,
     Registry,
     RegistryEntry,
@@ -320,6 +322,33 @@ class Replay:
         return self._one(
             "cancel_request", RequestStatus, host_id=host_id, request_id=request_id, reason=reason
         )
+
+    def release_request(
+        self,
+        host_id: UUID,
+        request_id: UUID,
+        reason: str,
+        action_id: UUID | None = None,
+        impact: dict[str, Any] | None = None,
+    ) -> PendingAction:
+        """End an abandoned execution: ask for it, or decide what another person asked for."""
+        return self._one(
+            "release_request",
+            PendingAction,
+            host_id=host_id,
+            request_id=request_id,
+            reason=reason,
+            action_id=action_id,
+            impact=None if impact is None else Jsonb(impact),
+        )
+
+    def pause_execution(self, reason: str) -> Config:
+        """Stop the execution of replays: no new intent, claim or chunk."""
+        return self._one("pause_execution", Config, reason=reason)
+
+    def resume_execution(self, reason: str) -> Config:
+        """Allow the execution of replays again; nothing resumes by itself."""
+        return self._one("resume_execution", Config, reason=reason)
 
     def execute_request(
         self, host_id: UUID, request_id: UUID, plan_hash: bytes, reason: str

@@ -117,6 +117,10 @@ class RegistryEmpty(ReplayError, code="RP105"):
     """No registry version has been published yet."""
 
 
+class ActionNotFound(ReplayError, code="RP106"):
+    """Nobody has asked for this action on this request."""
+
+
 class TransactionConflict(ReplayError, code="RP201"):
     """The transaction id is taken by other bytes."""
 
@@ -200,6 +204,18 @@ class UnsupportedServer(ReplayError, code="RP220"):
 
 class InstallFailed(ReplayError, code="RP221"):
     """A file of the engine does not load here; nothing was changed."""
+
+
+class ReplayExecutionPaused(ReplayError, code="RP222"):
+    """The execution of replays is paused; what was begun can be resumed."""
+
+
+class ActionExpired(ReplayError, code="RP223"):
+    """Nobody decided the action within its life; ask anew."""
+
+
+class ImpactChanged(ReplayError, code="RP224"):
+    """The action would do something else than what was shown and named."""
 
 
 class LeaseLost(ReplayError, code="RP301"):

@@ -242,3 +242,29 @@ class TimelineEntry:
     item_no: int | None
     summary: str
     detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    generation: int
+    enabled: bool
+    reason: str
+    changed_by: str
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAction:
+    host_id: UUID
+    action_id: UUID
+    kind: str
+    request_id: UUID
+    impact: dict[str, Any]
+    status: str
+    reason: str
+    requested_by: str
+    requested_at: datetime
+    expires_at: datetime
+    decided_by: str | None
+    decided_at: datetime | None
+    decision_reason: str | None

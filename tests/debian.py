@@ -1,4 +1,4 @@
-"""Debian's PostgreSQL 15, pgTAP, pg_prove and plpgsql_check, and spin, unpacked into folders.
+"""Debian's PostgreSQL 15, pgTAP, pg_prove, plpgsql_check, spin and pgbouncer, each in a folder.
 
 Nothing is installed, so it works without root and leaves the machine as it was.
 """
@@ -58,6 +58,11 @@ def unpack(cache: Path) -> Debian:
 def unpack_spin(cache: Path) -> Path:
     """Download and unpack spin below `cache`, once; return the program. Raises Unavailable."""
     return _unpack_once(cache / "debian-spin", {"spin"}) / "usr/bin/spin"
+
+
+def unpack_pgbouncer(cache: Path) -> Debian:
+    """Download and unpack pgbouncer below `cache`, once. Raises Unavailable."""
+    return Debian(_unpack_once(cache / "debian-pgbouncer", {"pgbouncer"}))
 
 
 def _unpack_once(root: Path, packages: set[str]) -> Path:

@@ -44,3 +44,5 @@ create trigger request_item_kept before delete or truncate on replay.request_ite
 for each statement execute function replay._refuse_change();
 create trigger attempt_immutable before update or delete or truncate on replay.attempt
 for each statement execute function replay._refuse_change();
+create trigger config_immutable before update or delete or truncate on replay.config
+for each statement execute function replay._refuse_change();

@@ -16,6 +16,7 @@ declare
 begin
   perform replay._require_read_committed();
   v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);
+  perform replay._check_enabled();
   v_items := replay._next_items(v_request, p_limit);
   if v_items = '{}' then
     return 0;
@@ -51,7 +52,7 @@ Commit, so that live work sees them; then load_items, run, complete_items and se
 p_limit: items at most; a chunk also ends at 500 scopes.
 Raises RP010 outside READ COMMITTED; RP103 when there is no such request; RP207 when a chunk is
 begun and not settled; RP214 when live work or another replay holds one of the scopes: roll back and
-begin again; RP301 when the request is no longer held.';
+begin again; RP222 while execution is paused; RP301 when the request is no longer held.';
 
 revoke all on function replay.begin_items from public;
 grant execute on function replay.begin_items to replay_processor;

@@ -21,7 +21,10 @@ begin
       using errcode = 'RP001', detail = jsonb_build_object('budget', p_budget),
             hint = 'Give between 1 second and 1 day.';
   end if;
-  v_request := replay._claimable_request(p_host_id, p_request_id, p_plan_hash);
+  perform replay._check_enabled();
+  v_request := replay._lock_idle_request(p_host_id, p_request_id);
+  perform replay._check_request_state(v_request, '{INSTALLING_BARRIER,RUNNING}');
+  perform replay._check_plan_hash(v_request, p_plan_hash);
 
   perform replay._abandon_run(v_request);
   update replay.request r
@@ -48,7 +51,7 @@ p_budget: 1 second to 1 day. p_pooled: the connection goes through a transaction
 session-level liveness lock is taken and a crash is seen only when the lease ends.
 Raises RP001 when the budget is out of bounds; RP010 outside READ COMMITTED; RP103 when there is no
 such request; RP207 when it has no committed intent or has ended; RP211 when the hash names another
-plan; RP212 while somebody else holds it, with the end of the lease.';
+plan; RP212 while somebody else holds it, with the end of the lease; RP222 while execution is paused.';
 
 revoke all on function replay.claim_request from public;
 grant execute on function replay.claim_request to replay_processor;

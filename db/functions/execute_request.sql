@@ -23,6 +23,7 @@ begin
     perform replay._audit_request(v_request, 'EXECUTION_RETRIED', v_request.status, v_reason);
     return replay._request_status(v_request);
   end if;
+  perform replay._check_enabled();
   perform replay._check_plan(v_request);
 
   update replay.request r
@@ -44,7 +45,7 @@ first person and reason stay.
 Raises RP001 when the reason is missing; RP010 outside READ COMMITTED; RP103 when there is no such
 request; RP207 when it is not APPROVED or has ended; RP208 when a fact of the plan has changed;
 RP209 when the plan has expired; RP211 when the hash names another plan; RP212 while somebody else
-executes it.';
+executes it; RP222 while execution is paused.';
 
 revoke all on function replay.execute_request from public;
 grant execute on function replay.execute_request to replay_operator;

@@ -15,6 +15,7 @@ declare
 begin
   perform replay._require_read_committed();
   v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);
+  perform replay._check_enabled();
   v_items := array(
     select distinct b.item_no
     from replay.barrier b
@@ -45,7 +46,8 @@ transactions as the executor gets them. Takes no scope lock: live work never wai
 handler. Run the handlers in the same database transaction, then complete_items.
 
 Raises RP010 outside READ COMMITTED; RP103 when there is no such request; RP208 when a fact has
-drifted, the kept bytes among them; RP301 when the request is no longer held.';
+drifted, the kept bytes among them; RP222 while execution is paused; RP301 when the request is no
+longer held.';
 
 revoke all on function replay.load_items from public;
 grant execute on function replay.load_items to replay_processor;

@@ -18,7 +18,7 @@ where c.relnamespace = 'replay'::regnamespace and c.relkind in ('r', 'v', 'c', '
 
 -- Not of a host: settings, catalogues, and what lives within one database transaction.
 create temp table global_table (name text);
-insert into global_table values ('error'), ('schema_file'), ('install'), ('registry'),
+insert into global_table values ('error'), ('schema_file'), ('install'), ('registry'), ('config'),
   ('registry_entry'), ('projection'), ('request_transition'), ('audit'), ('batch_item'),
   ('outbox_pending');
 
