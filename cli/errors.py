@@ -80,8 +80,12 @@ def describe(error: Exception) -> Trouble | None:
                 hint="Look at --dsn, PYREPLAY_DSN or the PG* variables, and whether it runs.",
             )  # fmt: skip
         case psycopg.Error():
+            # Its own words may quote a payload: a handler's statement may have raised it.
             name = type(error).__name__
-            return Trouble(name, _message(error), code=error.sqlstate, hint=error.diag.message_hint)
+            return Trouble(
+                name, f"the database answered {error.sqlstate or name}", code=error.sqlstate,
+                hint="Its log says more; `pyreplay doctor` tells what is wrong with the engine.",
+            )  # fmt: skip
     return None
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import click
 
-from pyreplay.execution import execute
+from pyreplay.execution import execute, require_projection
 from pyreplay.projection import Projection
 
 from .connection import Session, pass_session
@@ -60,6 +60,7 @@ def execute_request(
         replay.conn.prepare_threshold = None
     host_id = host_of_request(replay, request_id, host_id)
     request = replay.get_request(host_id, request_id)
+    require_projection(request, app)
     plan_hash = plan_hash or request.plan_hash
     request = replay.execute_request(host_id, request_id, plan_hash, reason)
     label = f"replaying {request.projection}"

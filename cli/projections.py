@@ -5,6 +5,7 @@ from uuid import UUID
 import click
 
 from pyreplay.projection import Projection
+from pyreplay.validation import check_schema
 
 from .connection import Session, pass_session
 from .params import app_option, group_option, reason_option
@@ -20,7 +21,11 @@ def publish_registry(session: Session, app: Projection) -> None:
 
     They are added to those published before, or replace them.
     """
-    session.out.record(session.open().publish_registry(app.entries()))
+    entries = app.entries()
+    for entry in entries:
+        if entry["data_schema"] is not None:
+            check_schema(entry["data_schema"])
+    session.out.record(session.open().publish_registry(entries))
 
 
 @click.command

@@ -26,8 +26,11 @@ def is_fault_of_batch(error: BaseException) -> bool:
     if not isinstance(error, psycopg.Error):
         return False
     if error.sqlstate is None:
-        # psycopg itself: a lost connection, or a handler's misuse of its cursor.
-        return isinstance(error, psycopg.OperationalError)
+        # psycopg itself: a lost connection, or a handler's misuse of its cursor. PipelineAborted
+        # only follows an error that the handler swallowed.
+        return isinstance(error, psycopg.OperationalError) and not isinstance(
+            error, psycopg.errors.PipelineAborted
+        )
     if error.sqlstate == _OWN_TIMEOUT:
         return False
     return error.sqlstate[:2] in _BATCH_CLASSES or error.sqlstate == _READ_ONLY
@@ -44,12 +47,21 @@ def report(error: BaseException, handler: str | None) -> dict[str, Any]:
         "error_line": _line(error, handler),
     }
     if isinstance(error, SafeError | HandlerMissing):
-        kept["error_text"] = str(error)[:1000]
+        kept["error_text"] = _text(error)
     if isinstance(error, psycopg.Error):
         kept["error_constraint"] = error.diag.constraint_name
         kept["error_table"] = error.diag.table_name
         kept["error_column"] = error.diag.column_name
     return {name: value for name, value in kept.items() if value is not None}
+
+
+def _text(error: BaseException) -> str | None:
+    """The text, as far as the database can hold it."""
+    try:
+        text = str(error)[:1000]
+    except Exception:
+        return None
+    return text.encode(errors="replace").decode().replace("\0", "")
 
 
 def _code(error: BaseException) -> str:

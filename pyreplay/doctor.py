@@ -21,6 +21,8 @@ from pg_roles r where r.rolname like 'replay\_%' and pg_has_role(r.oid, 'usage')
 # Health as a DBA reads it, one row a projection.
 HEALTH = "select * from replay.health order by projection, consumer_group"
 
+PAUSED = "select changed_by, reason from replay.setting where not enabled"
+
 # Intents whose holder is gone with barriers standing.
 ABANDONED = """
 select request_id, barrier_count from replay.request_status
@@ -107,6 +109,13 @@ def _check_projections(conn: Connection) -> Iterator[Finding]:
 
 
 def _check_requests(conn: Connection) -> Iterator[Finding]:
+    for changed_by, reason in conn.execute(PAUSED):
+        yield Finding(
+            "TROUBLE",
+            "execution",
+            f"replays are paused by {changed_by}: {reason}",
+            "`pyreplay resume execution --reason ...`",
+        )
     for request_id, count in conn.execute(ABANDONED):
         yield Finding(
             "TROUBLE",

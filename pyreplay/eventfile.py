@@ -138,9 +138,20 @@ def _refuse_constant(_name: str) -> None:
 
 def _key(event: dict[str, Any]) -> Key:
     for name in Key("host", "transactionid"):
-        if not isinstance(event.get(name), str):
+        if not _is_text(event.get(name)):
             raise MalformedEvent(f'attribute "{name}" is missing or malformed')
     return Key(event["host"], event["transactionid"])
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is a text that the database can hold."""
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_place(event: dict[str, Any]) -> None:

@@ -11,16 +11,18 @@ import psycopg
 
 from .client import Replay
 from .errors import (
+    InvalidArgument,
     LeaseLost,
     PauseTimeout,
     ReplayExecutionUnavailable,
     ScopeBusy,
     StalePlan,
 )
-from .executor import Mode, Outcome, run_batch
-from .live import bound_statements, note_fault, process_batch
+from .executor import Mode, Outcome, bound_statements, run_batch
+from .live import NOTICE_DEATH, note_fault, process_batch
 from .projection import Projection
 from .records import RequestStatus
+from .watchdog import Watchdog
 
 Connection = psycopg.Connection[Any]
 Progress = Callable[[RequestStatus], None]
@@ -29,6 +31,14 @@ _CHUNK_MOST = 500
 _SCOPES_WAIT = 60.0
 _SCOPES_PAUSE = 0.05
 ENDED = ("SUCCEEDED", "FAILED")
+
+
+# Of the budget, kept for settling and giving the claim back before its lease ends.
+_MARGIN = 5.0
+
+
+class _OutOfBudget(Exception):
+    """The deadline cut a handler short; that says nothing about its item."""
 
 
 class _DryRun(Exception):
@@ -52,17 +62,31 @@ def execute(
 ) -> RequestStatus:
     """Claim and execute a request whose intent is committed; return how it stands.
 
-    conn must be in autocommit. items: stop, resumable, after so many. budget: seconds; also the
-    lease. What waited behind the items is drained while there is budget.
+    conn must be in autocommit. items: stop, resumable, after so many. budget: seconds, after which
+    it stops, resumable; also the lease. What waited behind the items is drained while there is
+    budget.
     KeyboardInterrupt and PauseTimeout leave the request resumable and settled. Raises
     ReplayExecutionUnavailable when the connection is lost (look at the request, then retry),
-    LeaseLost when somebody else has claimed it since, and what claim_request raises.
+    LeaseLost when somebody else has claimed it since, InvalidArgument for a budget of less than
+    1 second or more than 1 day, and what require_projection and claim_request raise.
     """
+    if not 1 <= budget <= 86400:
+        # What no interval can hold never comes to claim_request, which would say the same.
+        raise InvalidArgument(
+            "a budget must be 1 second to 1 day",
+            details={"budget": str(budget)},
+            hint="Give between 1 second and 1 day.",
+        )
     try:
+        require_projection(Replay(conn).get_request(host_id, request_id), projection)
+        if not pooled:
+            # Behind a pooler it would stay with a session that is somebody else's next.
+            conn.execute(NOTICE_DEATH)
         status = Replay(conn).claim_request(
             host_id, request_id, plan_hash, budget=timedelta(seconds=budget), pooled=pooled
         )
-        run = _Run(conn, projection, status, time.monotonic() + budget, on_progress)
+        deadline = time.monotonic() + max(budget - _MARGIN, budget / 2)
+        run = _Run(conn, Replay(conn), projection, status, deadline, on_progress)
         status = run.process(items)
         if status.status == "SUCCEEDED" and status.mode == "EXECUTE":
             run.drain()
@@ -75,11 +99,24 @@ def execute(
         ) from error
 
 
+def require_projection(request: RequestStatus, projection: Projection) -> None:
+    """Raise InvalidArgument unless these are the handlers of the projection that was planned."""
+    planned = (request.projection, request.consumer_group)
+    if planned != (projection.name, projection.consumer_group):
+        raise InvalidArgument(
+            f"the plan is of projection {planned[0]!r} ({planned[1]}), the application is of "
+            f"{projection.name!r} ({projection.consumer_group})",
+            details={"projection": request.projection, "consumer_group": request.consumer_group},
+            hint="Name the application whose handlers keep that projection.",
+        )
+
+
 @dataclass(slots=True)
 class _Run:
     """One claim's work."""
 
     conn: Connection
+    replay: Replay
     projection: Projection
     status: RequestStatus
     deadline: float
@@ -90,13 +127,12 @@ class _Run:
         return self.status.host_id, self.status.request_id, self.status.fence
 
     def process(self, items: int | None) -> RequestStatus:
-        """Chunk after chunk until the request ends or `items` are done."""
-        replay = Replay(self.conn)
+        """Chunk after chunk until the request ends, `items` are done or the budget is."""
         left = self.status.item_count if items is None else items
         size = 1
         try:
-            self._settled(replay.settle_items(*self.key))
-            while self.status.status not in ENDED and left > 0:
+            self._settled(self.replay.settle_items(*self.key))
+            while self.status.status not in ENDED and left > 0 and self._time_left() > 0:
                 left -= self._chunk(min(size, left, _CHUNK_MOST))
                 size *= 2
         except LeaseLost:
@@ -104,10 +140,10 @@ class _Run:
         except BaseException:
             # Whatever stopped us, no barrier may stand through the pause.
             if not self.conn.closed:
-                replay.yield_request(*self.key)
+                self.replay.yield_request(*self.key)
             raise
         if self.status.status not in ENDED:
-            self._settled(replay.yield_request(*self.key))
+            self._settled(self.replay.yield_request(*self.key))
         return self.status
 
     def drain(self) -> None:
@@ -117,7 +153,7 @@ class _Run:
         """
         host_id = self.status.host_id
         try:
-            while (left := self.deadline - time.monotonic()) > 0:
+            while (left := self._time_left()) > 0:
                 if not process_batch(
                     self.conn, self.projection, host_id=host_id, woken_only=True, budget=left
                 ):
@@ -132,14 +168,16 @@ class _Run:
             self._run_chunk()
         except StalePlan:
             failure_code = "STALE_PLAN"
-        self._settled(Replay(self.conn).settle_items(*self.key, failure_code=failure_code))
+        except _OutOfBudget:
+            pass
+        self._settled(self.replay.settle_items(*self.key, failure_code=failure_code))
         return count
 
     def _begin(self, size: int) -> int:
         patience = min(time.monotonic() + _SCOPES_WAIT, self.deadline)
         while True:
             try:
-                return Replay(self.conn).begin_items(*self.key, limit=size)
+                return self.replay.begin_items(*self.key, limit=size)
             except ScopeBusy as busy:
                 if time.monotonic() > patience:
                     raise PauseTimeout(
@@ -148,24 +186,32 @@ class _Run:
                 time.sleep(_SCOPES_PAUSE)
 
     def _run_chunk(self) -> None:
-        replay = Replay(self.conn)
         try:
             with self.conn.transaction():
-                bound_statements(self.conn, self.deadline - time.monotonic())
-                batch = replay.load_items(*self.key)
-                outcome = run_batch(
-                    self.conn, self.projection, batch, Mode.REPLAY, stop_at_failure=True
-                )
+                bound_statements(self.conn, self._time_left())
+                batch = self.replay.load_items(*self.key)
+                # A little later than the timeouts, which leave the connection whole.
+                with Watchdog(self.conn, self._time_left() + _MARGIN / 2):
+                    outcome = run_batch(
+                        self.conn, self.projection, batch, Mode.REPLAY, deadline=self.deadline
+                    )
+                if outcome.failures and self._time_left() <= 0:
+                    raise _OutOfBudget
                 if self.status.mode == "ROLLBACK_DRY_RUN":
                     raise _DryRun(outcome)
-                replay.complete_items(
+                self.replay.complete_items(
                     *self.key,
                     batch[0].xact_id,
                     failures=outcome.failures,
                     upto=outcome.upto,
                 )
         except _DryRun as dry:
-            replay.roll_back_items(*self.key, failures=dry.outcome.failures, upto=dry.outcome.upto)
+            self.replay.roll_back_items(
+                *self.key, failures=dry.outcome.failures, upto=dry.outcome.upto
+            )
+
+    def _time_left(self) -> float:
+        return self.deadline - time.monotonic()
 
     def _settled(self, status: RequestStatus) -> None:
         self.status = status

@@ -1,23 +1,24 @@
 """The one executor: runs the handlers of whole transactions, live and in a replay alike.
 
-The clean path runs a batch at once, in one pipeline under one savepoint. Only when something fails
-it is run again, one transaction at a time, so that the culprit is known and stands alone.
+The clean path runs a live batch at once, in one pipeline under one savepoint. Only when something
+fails it is run again, one transaction at a time, so that the culprit is known and stands alone.
 """
 
+import inspect
 import logging
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import psycopg
-from psycopg.pq import PipelineStatus
 
 from .blame import HandlerUnsteady, is_fault_of_batch, report
+from .cursor import HandlerCursor
 from .errors import HandlerContract
-from .projection import Event, Projection
+from .projection import Event, Handler, Projection
 from .records import BatchTransaction
 
 log = logging.getLogger(__name__)
@@ -26,14 +27,6 @@ Connection = psycopg.Connection[Any]
 
 # Beyond 64 subtransactions PostgreSQL spills their list, and every other snapshot pays for it.
 MAX_SAVEPOINTS = 60
-
-_TRANSACTION_CONTROL = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/|;)*"
-    r"(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare\s+transaction"
-    r"|set\s+(?:local\s+|session\s+)?(?:transaction|characteristics|constraints))\b",
-    re.IGNORECASE | re.DOTALL,
-)
-
 
 _HAS_DEFERRABLE = """
 select from pg_constraint
@@ -46,49 +39,6 @@ class Mode(Enum):
 
     LIVE = "LIVE"
     REPLAY = "REPLAY"
-
-
-class HandlerCursor(psycopg.Cursor[Any]):
-    """What a handler gets. It refuses transaction control, which is its caller's.
-
-    It remembers the handler that runs on it, and the first error that one met.
-    """
-
-    running: str | None = None
-    first_error: psycopg.Error | None = None
-
-    def execute(self, query: Any, *args: Any, **kwargs: Any) -> "HandlerCursor":
-        self._refuse_control(query)
-        with self._first_error(), self._extended_protocol():
-            super().execute(query, *args, **kwargs)
-        return self
-
-    def executemany(self, query: Any, *args: Any, **kwargs: Any) -> None:
-        self._refuse_control(query)
-        with self._first_error():
-            super().executemany(query, *args, **kwargs)
-
-    @contextmanager
-    def _first_error(self) -> Iterator[None]:
-        try:
-            yield
-        except psycopg.Error as error:
-            # What the server refused aborts the transaction, whatever the handler makes of it.
-            if error.sqlstate is not None:
-                self.first_error = self.first_error or error
-            raise
-
-    def _extended_protocol(self) -> AbstractContextManager[Any]:
-        """In it one call is one statement: nothing hides behind a semicolon. A pipeline speaks it;
-        the clean path is in one already."""
-        inside = self.connection.pgconn.pipeline_status != PipelineStatus.OFF
-        return nullcontext() if inside else self.connection.pipeline()
-
-    def _refuse_control(self, query: Any) -> None:
-        text = query.as_string(self) if hasattr(query, "as_string") else query
-        text = text.decode() if isinstance(text, bytes) else text
-        if _TRANSACTION_CONTROL.match(text):
-            raise HandlerContract("a handler must leave transaction control to its caller")
 
 
 @dataclass(slots=True)
@@ -105,7 +55,8 @@ def execute(
 ) -> None:
     """Run the handlers of one transaction, all members in order.
 
-    Raises whatever a handler raises, HandlerMissing when one has none.
+    Raises whatever a handler raises, HandlerMissing when one has none, and HandlerContract for one
+    whose call only makes a generator or a coroutine.
     """
     members = zip(
         transaction.event_types or (),
@@ -116,8 +67,11 @@ def execute(
     for event_type, event_schema, payload in members:
         handler = projection.handler(event_type, event_schema)
         if handler is not None:
-            cursor.running = f"{handler.__module__}.{handler.__qualname__}"
-            handler(cursor, Event(transaction.host_id, transaction.transaction_id, payload))
+            cursor.running = _name(handler)
+            event = Event(transaction.host_id, transaction.transaction_id, payload)
+            answer = handler(cursor, event)
+            if inspect.isgenerator(answer) or inspect.isawaitable(answer):
+                raise HandlerContract(f"{cursor.running} is no plain function: it has not run")
     log.debug("%s: %s ran in %s", projection.name, transaction.transaction_id, mode.value)
 
 
@@ -127,81 +81,83 @@ def run_batch(
     batch: Sequence[BatchTransaction],
     mode: Mode,
     *,
-    stop_at_failure: bool = False,
+    deadline: float,
 ) -> Outcome:
     """Run a claimed batch inside its open database transaction; the caller completes and commits.
 
-    stop_at_failure: leave everything behind the first failure alone, as a replay does.
+    A replay leaves everything behind its first failure alone. deadline: of each statement and
+    pause in a replay, by time.monotonic().
     Raises what is no transaction's fault (lost connection, deadlock, full disk): roll all back.
     """
     batch = [t for t in batch if t.decision == "APPLY"]
+    runner = _Runner(conn, projection, mode, deadline)
+    conn.execute("savepoint batch")
     try:
-        with conn.transaction():
-            _run_together(conn, projection, batch, mode)
+        runner.run_together(batch)
+        # Refused when a handler has swallowed an error of the server.
+        conn.execute("release savepoint batch")
     except Exception as error:
         if is_fault_of_batch(error):
             raise
-        return _Isolation(conn, projection, mode, stop_at_failure).run(batch)
+        conn.execute("rollback to savepoint batch")
+        return runner.run_one_by_one(batch)
     return Outcome()
 
 
-def _run_together(
-    conn: Connection, projection: Projection, batch: Sequence[BatchTransaction], mode: Mode
-) -> None:
-    """Run transactions that are expected to go well, in one pipeline."""
-    # Two statements a transaction, for nothing where no constraint can be deferred.
-    deferrable = conn.execute(_HAS_DEFERRABLE).fetchone() is not None
-    with conn.pipeline():
-        cursor = HandlerCursor(conn)
-        for transaction in batch:
-            if deferrable:
-                conn.execute("set constraints all deferred")
-            execute(cursor, projection, transaction, mode)
-            if deferrable:
-                conn.execute("set constraints all immediate")
+def bound_statements(conn: Connection, seconds: float) -> None:
+    """Bound every statement, and every pause between two, until the database transaction ends."""
+    budget = f"{max(int(seconds * 1000), 1)}ms"
+    conn.execute(
+        "select set_config('statement_timeout', %(budget)s, true),"
+        " set_config('idle_in_transaction_session_timeout', %(budget)s, true)",
+        {"budget": budget},
+    )
 
 
-class _Isolation:
-    """Runs a batch one by one. Since the last savepoint only transactions that went well are
-    uncommitted; a failure goes back to it and runs those again, in one pipeline."""
+@dataclass(slots=True)
+class _Runner:
+    conn: Connection
+    projection: Projection
+    mode: Mode
+    deadline: float
 
-    def __init__(
-        self, conn: Connection, projection: Projection, mode: Mode, stop_at_failure: bool
-    ) -> None:
-        self.conn = conn
-        self.projection = projection
-        self.mode = mode
-        self.stop_at_failure = stop_at_failure
-        self.outcome = Outcome()
+    def run_together(self, batch: Sequence[BatchTransaction]) -> None:
+        """Run transactions that are expected to go well, live ones in one pipeline."""
+        # Two statements a transaction, for nothing where no constraint can be deferred.
+        checks = self.conn.execute(_HAS_DEFERRABLE).fetchone() is not None
+        with self._pipeline():
+            for transaction in batch:
+                self._run(HandlerCursor(self.conn), transaction, checks=checks)
 
-    def run(self, batch: Sequence[BatchTransaction]) -> Outcome:
+    def run_one_by_one(self, batch: Sequence[BatchTransaction]) -> Outcome:
+        """Run each alone. Behind the last savepoint stand only transactions that went well; a
+        failure goes back to it, and those are run again."""
+        outcome = Outcome()
         good: list[BatchTransaction] = []
         out: set[int] = set()
         self.conn.execute("savepoint good")
         for transaction in batch:
             if out.intersection(transaction.follows):
                 out.add(transaction.ord)
-                self.outcome.skipped.append(transaction.ord)
+                outcome.skipped.append(transaction.ord)
                 continue
             failure = self._try(transaction)
             if failure is None:
                 good.append(transaction)
                 continue
             out.add(transaction.ord)
-            self.outcome.failures.append(failure)
+            outcome.failures.append(failure)
             self._keep(good)
             good = []
-            if self.stop_at_failure or len(self.outcome.failures) == MAX_SAVEPOINTS:
-                self.outcome.upto = transaction.ord
+            if self.mode is Mode.REPLAY or len(outcome.failures) == MAX_SAVEPOINTS:
+                outcome.upto = transaction.ord
                 break
-        return self.outcome
+        return outcome
 
     def _try(self, transaction: BatchTransaction) -> dict[str, Any] | None:
         cursor = HandlerCursor(self.conn)
         try:
-            self.conn.execute("set constraints all deferred")
-            execute(cursor, self.projection, transaction, self.mode)
-            self.conn.execute("set constraints all immediate")
+            self._run(cursor, transaction, checks=True)
         except Exception as error:
             # 25P02 only says that something failed before; the handler may have swallowed what.
             first = cursor.first_error or error
@@ -214,9 +170,28 @@ class _Isolation:
         self.conn.execute("rollback to savepoint good")
         self.conn.execute("release savepoint good")
         try:
-            _run_together(self.conn, self.projection, good, self.mode)
+            self.run_together(good)
+            self.conn.execute("savepoint good")
         except Exception as error:
             if is_fault_of_batch(error):
                 raise
             raise HandlerUnsteady from error
-        self.conn.execute("savepoint good")
+
+    def _run(self, cursor: HandlerCursor, transaction: BatchTransaction, *, checks: bool) -> None:
+        if self.mode is Mode.REPLAY:
+            bound_statements(self.conn, self.deadline - time.monotonic())
+        if checks:
+            self.conn.execute("set constraints all deferred")
+        execute(cursor, self.projection, transaction, self.mode)
+        if checks:
+            self.conn.execute("set constraints all immediate")
+
+    def _pipeline(self) -> AbstractContextManager[Any]:
+        # In a pipeline the server takes a stalled handler for busy and would never time it out.
+        # Live work has the watchdog for that; a replay's holder must end even when it is frozen.
+        return self.conn.pipeline() if self.mode is Mode.LIVE else nullcontext()
+
+
+def _name(handler: Handler) -> str:
+    name = getattr(handler, "__qualname__", type(handler).__name__)
+    return f"{getattr(handler, '__module__', '?')}.{name}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,9 @@ DENIED_HINT = (
     "Install as a superuser, or as a role with CREATEROLE that may create schemas in this database."
 )
 
+# How often an upgrade beside live work is begun anew.
+DEADLOCKS = 10
+
 # What a file lacks that another brings.
 MISSING = (errors.UndefinedFunction, errors.UndefinedTable, errors.UndefinedObject)
 
@@ -90,6 +94,14 @@ def install(conn: psycopg.Connection[Any]) -> list[str]:
     """
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise psycopg.ProgrammingError("install commits: give it a connection between transactions")
+    for _ in range(DEADLOCKS):
+        # Live work locks tables and functions in an order of its own.
+        with suppress(errors.DeadlockDetected):
+            return _install(conn)
+    return _install(conn)
+
+
+def _install(conn: psycopg.Connection[Any]) -> list[str]:
     with conn.transaction():
         _check_server(conn)
         conn.execute(PREPARE)

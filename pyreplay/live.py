@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
@@ -10,11 +11,12 @@ from uuid import UUID
 import psycopg
 
 from .client import Replay
-from .errors import BatchLost, ProgressMoved, ReplayError
-from .executor import Mode, run_batch
+from .errors import ProgressMoved, ReplayError
+from .executor import Mode, bound_statements, run_batch
 from .install import check_installed
 from .projection import Projection
 from .records import BatchResult, BatchTransaction
+from .watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -24,18 +26,8 @@ _IDLE_FIRST, _IDLE_MOST = 0.01, 1.0
 _FAULT_FIRST, _FAULT_MOST = 0.1, 5.0
 _TRIES_ONCE = 5
 
-# A killed process must let go of its row locks at once, not when its next answer fails to send.
-_SESSION = "select set_config('client_connection_check_interval', '1s', false)"
-
-
-def bound_statements(conn: Connection, seconds: float) -> None:
-    """Bound every statement, and every pause between two, of this database transaction."""
-    budget = f"{max(int(seconds * 1000), 1)}ms"
-    conn.execute(
-        "select set_config('statement_timeout', %(budget)s, true),"
-        " set_config('idle_in_transaction_session_timeout', %(budget)s, true)",
-        {"budget": budget},
-    )
+# A killed process must let go of its locks at once, not when its next answer fails to send.
+NOTICE_DEATH = "select set_config('client_connection_check_interval', '1s', false)"
 
 
 def process_batch(
@@ -51,7 +43,7 @@ def process_batch(
 ) -> BatchResult | None:
     """Claim, run and complete one batch in one database transaction; None: nothing to do.
 
-    budget: seconds a statement of a handler may take. on_claim gets the size of the batch.
+    budget: seconds that the handlers of the batch may take. on_claim gets the size of the batch.
     """
     replay = Replay(conn)
     with conn.transaction():
@@ -68,7 +60,10 @@ def process_batch(
             return None
         if on_claim is not None:
             on_claim(len(batch))
-        outcome = run_batch(conn, projection, batch, Mode.LIVE)
+        with Watchdog(conn, budget):
+            outcome = run_batch(
+                conn, projection, batch, Mode.LIVE, deadline=time.monotonic() + budget
+            )
         return replay.complete_batch(
             batch[0].xact_id,
             failures=outcome.failures,
@@ -101,9 +96,7 @@ class LiveProcessor:
         self.projection = projection
         self.host_id = host_id
         self.lane = lane
-        self.most = limit
-        self.limit = limit
-        self.size = limit
+        self._most = self._limit = self._claimed = limit
         self.budget = budget
         self.totals = BatchResult(*(0 for _ in fields(BatchResult)))
         self._conn: Connection | None = None
@@ -117,7 +110,7 @@ class LiveProcessor:
         and ReplayError when the engine refuses the processor itself, see claim_batch.
         """
         stop = stop or threading.Event()
-        idle, faults = _IDLE_FIRST, 0
+        idle, faults, pause = _IDLE_FIRST, 0, _FAULT_FIRST
         try:
             check_installed(self._connection())
             while not stop.is_set():
@@ -128,12 +121,13 @@ class LiveProcessor:
                     if _is_refusal(error) or (once and faults == _TRIES_ONCE):
                         raise
                     self._note_fault(error)
-                    stop.wait(min(_FAULT_FIRST * 2**faults, _FAULT_MOST))
+                    stop.wait(pause)
+                    pause = min(pause * 2, _FAULT_MOST)
                     continue
-                faults = 0
+                faults, pause = 0, _FAULT_FIRST
                 if result is not None:
                     self.totals = add(self.totals, result)
-                    self.limit = min(self.limit * 2, self.most)
+                    self._limit = min(self._limit * 2, self._most)
                     idle = _IDLE_FIRST
                 elif once:
                     break
@@ -151,7 +145,7 @@ class LiveProcessor:
             self.projection,
             host_id=self.host_id,
             lane=self.lane,
-            limit=self.limit,
+            limit=self._limit,
             budget=self.budget,
             on_claim=self._note_size,
         )
@@ -165,14 +159,16 @@ class LiveProcessor:
     def _connection(self) -> Connection:
         if self._conn is None or self._conn.closed:
             self._conn = psycopg.connect(self.conninfo, autocommit=True)
-            self._conn.execute(_SESSION)
+            self._conn.execute(NOTICE_DEATH)
         return self._conn
 
     def _note_size(self, size: int) -> None:
-        self.size = size
+        self._claimed = size
 
     def _note_fault(self, error: psycopg.Error) -> None:
-        self.limit = max(min(self.limit, self.size) // 2, 1)
+        # Whatever the fault has left the connection in, the next try begins afresh.
+        self.close()
+        self._limit = max(min(self._limit, self._claimed) // 2, 1)
         note_fault(self._connection, self.projection, error, host_id=self.host_id, lane=self.lane)
 
 
@@ -201,5 +197,8 @@ def note_fault(
 
 
 def _is_refusal(error: psycopg.Error) -> bool:
-    """Whether trying again cannot help: the engine said no to the processor, not to a batch."""
-    return isinstance(error, ReplayError) and not isinstance(error, BatchLost | ProgressMoved)
+    """Whether trying again cannot help: the engine said no to the processor, not to a batch, or a
+    handler has ended the database transaction of its batch (25P01, BATCH_LOST)."""
+    if isinstance(error, psycopg.errors.NoActiveSqlTransaction):
+        return True
+    return isinstance(error, ReplayError) and not isinstance(error, ProgressMoved)

@@ -1,6 +1,7 @@
 """What an application declares: a projection, its handlers, and the events they get."""
 
 import importlib
+import inspect
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -52,9 +53,9 @@ class Event:
         return self.attributes.get("subject")
 
     @property
-    def time(self) -> str:
+    def time(self) -> str | None:
         """RFC 3339, as it was sent."""
-        return str(self.attributes["time"])
+        return self.attributes.get("time")
 
     @property
     def aggregate_version(self) -> int | None:
@@ -125,11 +126,14 @@ class Projection:
 
         data_schema: a JSON Schema of the event's data; None: any JSON object. The other words are
         those of the registry, see replay.registry_entry.
-        Raises ValueError when the event type is declared already.
+        Raises ValueError when the event type is declared already, or the handler is a generator
+        function or a coroutine function, whose call would run nothing.
         """
         key = (event_type, event_schema)
         if key in self._registrations:
             raise ValueError(f"{event_type} (schema {event_schema}) is declared twice")
+        if inspect.isgeneratorfunction(handler) or inspect.iscoroutinefunction(handler):
+            raise ValueError(f"the handler of {event_type} must be a plain function")
         schema = None if data_schema is None else json.dumps(data_schema, sort_keys=True)
         entry = {
             "event_type": event_type,
@@ -182,5 +186,5 @@ def load_app(path: str) -> Projection:
     for name in names:
         found = getattr(found, name, None)
     if not isinstance(found, Projection):
-        raise ValueError(f"{path!r} is no pyreplay.Projection; write module:attribute")
+        raise ValueError(f"{path!r} is no pyreplay.projection.Projection; write module:attribute")
     return found

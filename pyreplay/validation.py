@@ -123,11 +123,15 @@ def _broken_rules(entry: RegistryEntry, event: Mapping[str, Any]) -> list[tuple[
         return [] if isinstance(event["data"], dict) else [("/data", "type")]
     try:
         found = list(_validator(entry.data_schema).iter_errors(event["data"]))
-    except Unresolvable:
+    except OverflowError:
+        # A number beyond what a rule can divide.
+        return [("/data", "multipleOf")]
+    except (Unresolvable, SchemaError, ValueError, RecursionError):
         raise InvalidRegistry(
-            "the data schema of an entry refers to something outside of it",
+            "the data schema of an entry is none, refers to itself without end or to something "
+            "outside of it",
             details={"event_type": entry.event_type, "event_schema": entry.event_schema},
-            hint="Publish a schema that holds all it refers to.",
+            hint="Publish a JSON Schema that holds all it refers to.",
         ) from None
     return sorted(map(_broken_rule, found))[:NAMED]
 

@@ -113,5 +113,5 @@ def test_a_retry_of_an_execution_waits_for_nobody_X16(
         carol.execute_request(*named, reason="go on")
     assert not world.replay.get_request(*named[:2]).retryable
     bob.conn.close()
-    wait_until(world.conn, "not replay._holder_is_alive(%s, %s)", named[:2])
+    wait_until(world.conn, "replay._liveness_holder(%s, %s) is null", named[:2])
     assert carol.execute_request(*named, reason="go on").retryable

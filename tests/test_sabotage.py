@@ -96,7 +96,7 @@ TABLE: list[tuple[str, Callable[[World], None], list[Sabotage]]] = [
     (
         "I7",
         invariants.what_was_approved_is_what_runs,
-        [patch("_check_plan", "if v_drift is null then\n    return;", "if true then\n    return;")],
+        [patch("_check_plan", "if v_drift is not null then", "if false then")],
     ),
     (
         "I8",

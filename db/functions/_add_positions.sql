@@ -11,8 +11,7 @@ as $$
 begin
   -- One adds at a time and the others go on without: they must not wait for its whole batch.
   if not exists (select from replay._lanes_without_position(p_projection_id, p_host_id, p_lane))
-    or not pg_try_advisory_xact_lock(
-      hashtextextended('positions ' || p_projection_id, 8104634784433332601))
+    or not pg_try_advisory_xact_lock(replay._lock_key('positions ' || p_projection_id))
   then
     return;
   end if;

@@ -11,6 +11,7 @@ create or replace function replay._check_append(
 as $$
 begin
   perform replay._require_read_committed();
+  perform replay._check_no_batch();
   if p_host_id is null or p_transaction_id is null or p_registry_digest is null
     or array_position(p_events, null) is not null or coalesce(cardinality(p_events), 0) = 0 then
     raise exception 'host, transaction id, registry digest or an event is missing'
@@ -18,13 +19,6 @@ begin
             detail = jsonb_build_object('transaction_id', p_transaction_id,
               'event_count', coalesce(cardinality(p_events), 0)),
             hint = 'Give all four; a transaction has at least one event, and no event is null.';
-  end if;
-  if exists (
-    select from replay.batch_item b where b.xact_id = pg_current_xact_id_if_assigned()) then
-    raise exception 'a handler must not append'
-      using errcode = 'RP013',
-            detail = jsonb_build_object('transaction_id', p_transaction_id),
-            hint = 'Append from the service that owns the command, in a transaction of its own.';
   end if;
 end;
 $$;

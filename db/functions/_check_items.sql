@@ -23,10 +23,7 @@ begin
   limit 1;
 
   if found then
-    raise exception 'a fact that the plan of request % rests on has changed: %',
-      p_request.request_id, v_drift ->> 'fact'
-      using errcode = 'RP208', detail = v_drift,
-            hint = 'Nothing was done. Cancel this request and make a new plan.';
+    perform replay._refuse_drift(p_request, v_drift);
   end if;
 end;
 $$;

@@ -25,15 +25,9 @@ begin
   then
     v_drift := '{"fact": "plan"}';
   end if;
-  if v_drift is null then
-    return;
+  if v_drift is not null then
+    perform replay._refuse_drift(p_request, v_drift);
   end if;
-
-  raise exception 'a fact that the plan of request % rests on has changed: %',
-    p_request.request_id, v_drift ->> 'fact'
-    using errcode = 'RP208',
-          detail = v_drift || jsonb_build_object('request_id', p_request.request_id),
-          hint = 'Nothing was done. Look at the failure, cancel this request and make a new plan.';
 end;
 $$;
 

@@ -9,6 +9,7 @@ begin
   perform replay._observe(p_xact_id);
   perform replay._defer(p_xact_id);
   perform replay._move_progress(p_xact_id);
+  perform replay._write_ledger(p_xact_id);
   perform replay._wake_next(p_xact_id);
 end;
 $$;

@@ -8,7 +8,8 @@ create or replace function replay._is_held(
   language sql
   volatile
   return coalesce(p_lease_until > replay._now()
-    and (p_holder_pooled or replay._holder_is_alive(p_host_id, p_request_id)), false);
+    and (p_holder_pooled
+      or replay._liveness_holder(p_host_id, p_request_id) <> pg_backend_pid()), false);
 
 comment on function replay._is_held is
 'Whether another session executes a request now: its lease has not ended, and, unless it goes

@@ -2,8 +2,7 @@ create or replace function replay._liveness_key(p_host_id uuid, p_request_id uui
   returns bigint
   language sql
   immutable
-  return hashtextextended(
-    'liveness ' || p_host_id || ' ' || p_request_id, 8104634784433332601);
+  return replay._lock_key('liveness ' || p_host_id || ' ' || p_request_id);
 
 comment on function replay._liveness_key is
 'Key of the session-level advisory lock that a holder of a request keeps while it lives.';

@@ -5,11 +5,9 @@ create or replace function replay._mark_batch(p_xact_id xid8, p_failures jsonb, 
   set search_path = ''
 as $$
 declare
-  v_failed int[];
+  v_failed int[] := replay._check_reports(p_failures);
   v_marked int;
 begin
-  perform replay._check_reports(p_failures);
-  v_failed := array(select (r.value ->> 'ord')::int from jsonb_array_elements(p_failures) r);
   update replay.batch_item b
   set decision = case when b.ord = any (v_failed) then 'FAIL' else 'DEFER' end,
     failure_id = case

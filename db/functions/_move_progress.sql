@@ -44,14 +44,11 @@ begin
             detail = jsonb_build_object('moved', v_moved, 'expected', v_expected),
             hint = 'Roll back and claim again.';
   end if;
-
-  perform replay._write_ledger(p_xact_id);
 end;
 $$;
 
 comment on function replay._move_progress is
-'Move progress of what a batch applied, by compare-and-set, and write the ledger of what has no
-ordered scope.
+'Move progress of what a batch applied, by compare-and-set.
 
 Raises RP501 when progress is not right before the first applied version of a scope, or when a
 batch applied something without what comes before it.';

@@ -11,6 +11,7 @@ create or replace function replay._move_projection(
   set search_path = ''
 as $$
 declare
+  v_reason text := replay._reason(p_reason);
   v_projection replay.projection := replay._lock_projection(p_projection, p_consumer_group);
 begin
   if v_projection.status = p_to then
@@ -26,7 +27,7 @@ begin
   set status = p_to
   where p.projection_id = v_projection.projection_id
   returning * into v_projection;
-  perform replay._audit(null, 'PROJECTION_' || p_to, p_reason,
+  perform replay._audit(null, 'PROJECTION_' || p_to, v_reason,
     p_projection_id => v_projection.projection_id);
   return v_projection;
 end;
@@ -35,6 +36,6 @@ $$;
 comment on function replay._move_projection is
 'Move a projection from one status to another, audited.
 
-Raises RP101 when it is not registered; RP213 when it is in neither status.';
+Raises RP001 without a reason; RP101 when it is not registered; RP213 when it is in neither status.';
 
 revoke all on function replay._move_projection from public;

@@ -7,10 +7,8 @@ create or replace function replay._scope_lock_key(
   returns bigint
   language sql
   immutable
-  -- The salt spells "pyreplay": other applications lock small numbers and unsalted hashes.
-  return hashtextextended(
-    p_host_id::text || ' ' || p_projection_id || ' ' || p_scope_type || ' ' || p_scope_key,
-    8104634784433332601);
+  return replay._lock_key('scope ' || p_host_id || ' ' || p_projection_id || ' ' || p_scope_type
+    || ' ' || p_scope_key);
 
 comment on function replay._scope_lock_key is
 'Key of the advisory lock of one scope in one projection. Two scopes may share a key: they then

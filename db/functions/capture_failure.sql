@@ -12,7 +12,7 @@ create or replace function replay.capture_failure(
   set search_path = ''
 as $$
 declare
-  v_projection_id int := replay._projection_id(p_projection, p_consumer_group);
+  v_projection_id int;
   v_xact_id xid8 := pg_current_xact_id();
   v_items replay.batch_item[];
   v_failures jsonb := jsonb_build_array(p_error || '{"ord": 1}');
@@ -20,6 +20,9 @@ declare
 begin
   perform replay._require_read_committed();
   perform replay._check_reports(v_failures);
+  perform replay._check_no_batch();
+  v_projection_id
+    := (replay._started_projection(p_projection, p_consumer_group)).projection_id;
   v_items := replay._stored_item(v_projection_id, p_host_id, p_transaction_id);
   perform replay._lock_scopes(array(
     select replay._scope_lock_key(p_host_id, v_projection_id, s.scope_type, s.scope_key)
@@ -46,8 +49,10 @@ decision: FAIL when it is an OPEN failure now, DEFER when it was not next and is
 OBSERVED, DUPLICATE, STALE or CONFLICT otherwise.
 
 p_error: the error report, {"error_code", ...}, see docs/contract.md. Moves no position.
-Raises RP001 when the report names no error_code; RP010 outside READ COMMITTED; RP101 when the
-projection is not registered; RP104 when the transaction is not in the outbox.';
+Raises RP001 when the report names no error_code; RP010 outside READ COMMITTED; RP013 in a database
+transaction that holds a batch; RP101 when the
+projection is not registered; RP104 when the transaction is not in the outbox; RP213 when the
+projection has not started or is retired.';
 
 revoke all on function replay.capture_failure from public;
 grant execute on function replay.capture_failure to replay_processor;

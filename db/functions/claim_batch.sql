@@ -13,22 +13,23 @@ create or replace function replay.claim_batch(
   set search_path = ''
 as $$
 declare
-  v_projection_id int;
+  v_projection replay.projection;
   v_items replay.batch_item[];
 begin
   perform replay._require_read_committed();
-  if (p_limit between 1 and 5000) is not true then
+  if (p_limit between 1 and 500) is not true then
     raise exception 'a batch cannot hold % transactions', p_limit
       using errcode = 'RP001', detail = jsonb_build_object('limit', p_limit),
-            hint = 'Ask for 1 to 5000.';
+            hint = 'Ask for 1 to 500.';
   end if;
-  v_projection_id := replay._running_projection_id(p_projection, p_consumer_group);
-  if v_projection_id is null then
+  perform replay._check_no_batch();
+  v_projection := replay._started_projection(p_projection, p_consumer_group);
+  if v_projection.status <> 'RUNNING' then
     return;
   end if;
 
   v_items := replay._read_candidates(
-    replay._claim_positions(v_projection_id, p_host_id, p_lane, p_limit, p_woken_only),
+    replay._claim_positions(v_projection.projection_id, p_host_id, p_lane, p_limit, p_woken_only),
     p_limit, p_woken_only);
   perform replay._lock_scopes(array(
     select replay._scope_lock_key(i.host_id, i.projection_id, s.scope_type, s.scope_key)

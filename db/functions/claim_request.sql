@@ -50,7 +50,8 @@ a dead holder left becomes ABANDONED. Its committed intent is required, see exec
 p_budget: 1 second to 1 day. p_pooled: the connection goes through a transaction pooler, so no
 session-level liveness lock is taken and a crash is seen only when the lease ends.
 Raises RP001 when the budget is out of bounds; RP010 outside READ COMMITTED; RP103 when there is no
-such request; RP207 when it has no committed intent or has ended; RP211 when the hash names another
+such request; RP207 when it has no committed intent or has ended; RP209 when its plan has expired;
+RP211 when the hash names another
 plan; RP212 while somebody else holds it, with the end of the lease; RP222 while execution is paused.';
 
 revoke all on function replay.claim_request from public;

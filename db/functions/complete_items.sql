@@ -27,6 +27,7 @@ begin
   where b.xact_id = p_xact_id and b.ord > p_upto;
   perform replay._mark_batch(p_xact_id, p_failures, '{}');
   perform replay._move_progress(p_xact_id);
+  perform replay._write_ledger(p_xact_id);
   perform replay._resolve_failures(v_request, p_xact_id);
   perform replay._record_attempts(v_request, p_failures, array(
     select b.ord from replay.batch_item b

@@ -6,13 +6,7 @@ create or replace function replay.get_timeline(p_host_id uuid, p_request_id uuid
   set search_path = ''
 as $$
 begin
-  if not exists (
-    select from replay.request r
-    where r.host_id = p_host_id and r.request_id = p_request_id)
-  then
-    perform replay._refuse_unknown_request(p_host_id, p_request_id);
-  end if;
-
+  perform replay._check_request(p_host_id, p_request_id);
   return query
   select t.at, t.kind, t.actor, t.fence, t.item_no, t.summary, jsonb_strip_nulls(t.detail)
   from (

@@ -6,13 +6,7 @@ create or replace function replay.list_items(p_host_id uuid, p_request_id uuid)
   set search_path = ''
 as $$
 begin
-  if not exists (
-    select from replay.request r
-    where r.host_id = p_host_id and r.request_id = p_request_id)
-  then
-    perform replay._refuse_unknown_request(p_host_id, p_request_id);
-  end if;
-
+  perform replay._check_request(p_host_id, p_request_id);
   return query
   select i.*
   from replay.item i

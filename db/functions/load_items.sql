@@ -16,6 +16,7 @@ begin
   perform replay._require_read_committed();
   v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);
   perform replay._check_enabled();
+  perform replay._check_no_batch();
   v_items := array(
     select distinct b.item_no
     from replay.barrier b
@@ -25,13 +26,7 @@ begin
   insert into replay.batch_item (xact_id, ord, projection_id, host_id, transaction_id,
     was_deferred, failure_id, scopes, decision, follows)
   select pg_current_xact_id(), i.item_no, f.projection_id, f.host_id, f.transaction_id, false,
-    f.failure_id,
-    array(
-      select row(s.scope_type, s.scope_key, s.first_version, s.last_version)::replay.scope_range
-      from replay.failure_scope s
-      where (s.host_id, s.failure_id) = (f.host_id, f.failure_id)
-      order by s.scope_type, s.scope_key),
-    'APPLY', '{}'
+    f.failure_id, replay._failure_scopes(f.host_id, f.failure_id), 'APPLY', '{}'
   from replay.request_item i
   join replay.failure f on (f.host_id, f.failure_id) = (i.host_id, i.failure_id)
   where (i.host_id, i.request_id) = (p_host_id, p_request_id) and i.item_no = any (v_items);
@@ -45,7 +40,7 @@ comment on function replay.load_items is
 transactions as the executor gets them. Takes no scope lock: live work never waits for a replay''s
 handler. Run the handlers in the same database transaction, then complete_items.
 
-Raises RP010 outside READ COMMITTED; RP103 when there is no such request; RP208 when a fact has
+Raises RP010 outside READ COMMITTED; RP013 in a database transaction that holds a batch; RP103 when there is no such request; RP208 when a fact has
 drifted, the kept bytes among them; RP222 while execution is paused; RP301 when the request is no
 longer held.';
 

@@ -9,10 +9,8 @@ create or replace function replay.pause_projection(
   security definer
   set search_path = ''
 as $$
-declare
-  v_reason text := replay._reason(p_reason);
 begin
-  return replay._move_projection(p_projection, p_consumer_group, 'RUNNING', 'PAUSED', v_reason);
+  return replay._move_projection(p_projection, p_consumer_group, 'RUNNING', 'PAUSED', p_reason);
 end;
 $$;
 

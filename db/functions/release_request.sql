@@ -41,7 +41,7 @@ failures stay OPEN, no progress moves, and what waits behind them goes on waitin
 p_action_id, p_impact: as the first call returned them; null: ask.
 Raises RP001 without a reason; RP010 outside READ COMMITTED; RP103 when there is no such request;
 RP106 when nobody asked for this; RP207 when the request is not in execution, or the action is
-decided; RP210 when the person who asked decides; RP212 while somebody alive executes it; RP223 when
+decided; RP209 when its plan has expired; RP210 when the person who asked decides; RP212 while somebody alive executes it; RP223 when
 the action has expired; RP224 when the impact is another by now.';
 
 revoke all on function replay.release_request from public;

@@ -12,8 +12,14 @@ create or replace function replay.report_fault(
   set search_path = ''
 as $$
 declare
-  v_projection_id int := replay._projection_id(p_projection, p_consumer_group);
+  v_projection_id int
+    := (replay._started_projection(p_projection, p_consumer_group)).projection_id;
 begin
+  if coalesce(p_fault_code, '') = '' then
+    raise exception 'a fault has no code'
+      using errcode = 'RP001', detail = '{"argument": "fault_code"}',
+            hint = 'Give the SQLSTATE, or the class of the exception.';
+  end if;
   -- The batch that would have brought a new position was rolled back.
   perform replay._add_positions(v_projection_id, p_host_id, p_lane);
 
@@ -42,7 +48,8 @@ comment on function replay.report_fault is
 completed batch clears it. Health turns red meanwhile.
 p_fault_code: SQLSTATE or exception class.
 
-Raises RP101 when the projection is not registered.';
+Raises RP001 without a code; RP101 when the projection is not registered; RP213 when it has not
+started or is retired.';
 
 revoke all on function replay.report_fault from public;
 grant execute on function replay.report_fault to replay_processor;

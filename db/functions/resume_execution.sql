@@ -5,10 +5,8 @@ create or replace function replay.resume_execution(p_reason text)
   security definer
   set search_path = ''
 as $$
-declare
-  v_reason text := replay._reason(p_reason);
 begin
-  return replay._set_enabled(true, v_reason);
+  return replay._set_enabled(true, p_reason);
 end;
 $$;
 

@@ -17,7 +17,7 @@ declare
   v_items int[];
 begin
   perform replay._require_read_committed();
-  perform replay._check_reports(p_failures);
+  v_failed := replay._check_reports(p_failures);
   v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);
   if v_request.mode <> 'ROLLBACK_DRY_RUN' then
     raise exception 'request % is no dry run', p_request_id
@@ -25,7 +25,6 @@ begin
             hint = 'Use complete_items, in the database transaction that ran the handlers.';
   end if;
 
-  v_failed := array(select (r.value ->> 'ord')::int from jsonb_array_elements(p_failures) r);
   v_items := array(
     select distinct b.item_no
     from replay.barrier b

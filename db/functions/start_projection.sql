@@ -12,13 +12,7 @@ as $$
 declare
   v_projection replay.projection;
 begin
-  perform replay._actor();
-  if (p_at in ('BEGINNING', 'NOW')) is not true then
-    raise exception 'a projection cannot start at "%"', p_at
-      using errcode = 'RP001', detail = jsonb_build_object('at', p_at),
-            hint = 'Start at BEGINNING or at NOW.';
-  end if;
-
+  perform replay._check_choice('at', p_at, '{BEGINNING,NOW}');
   v_projection := replay._lock_projection(p_projection, p_consumer_group);
   if v_projection.status <> 'REGISTERED' then
     if v_projection.start_at = p_at then

@@ -310,7 +310,7 @@ select throws_ok($$select replay.claim_batch('cases', 'other')$$, 'RP101', null,
   'by its consumer group too');
 select throws_ok($$select replay.claim_batch('cases', p_limit => 0)$$, 'RP001', null,
   'a batch has room');
-select throws_ok($$select replay.claim_batch('cases', p_limit => 5001)$$, 'RP001', null,
+select throws_ok($$select replay.claim_batch('cases', p_limit => 501)$$, 'RP001', null,
   'for 5,000 at most');
 select throws_ok($$select replay.claim_batch('cases', p_limit => null)$$, 'RP001', null,
   'and not for null');

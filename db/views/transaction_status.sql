@@ -45,4 +45,4 @@ comment on column replay.transaction_status.status is
 'APPLIED; DEFERRED until it is next; FAILED and quarantined until it is replayed; WAIVED; PENDING:
 not read yet; PASSED: never a candidate, as the start of the projection or the evidence tells.';
 
-grant select on replay.transaction_status to replay_reader;
+grant select on replay.transaction_status to replay_reader, replay_appender;

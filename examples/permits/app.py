@@ -109,7 +109,7 @@ def read_end_date(text: str) -> datetime | None:
 def keep(cursor: Cursor, event: Event, table: str, end_date: datetime | None) -> None:
     """Write one step of a case, unless the row is there already or further on."""
     step, deadline = event.data["step"], datetime.fromisoformat(event.data["deadline"])
-    days = (deadline - datetime.fromisoformat(event.time)).days
+    days = (deadline - datetime.fromisoformat(event.attributes["time"])).days
     cursor.execute(
         UPSERT[table],
         (event.host_id, event.subject, event.aggregate_version, step, days, end_date),

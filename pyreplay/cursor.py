@@ -1,0 +1,127 @@
+"""The cursor that handlers get: the same on the clean path, in isolation and in a replay."""
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NoReturn
+
+import psycopg
+from psycopg.pq import PipelineStatus
+
+from .errors import HandlerContract
+
+_REFUSED = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/|;)*"
+    r"(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare\s+transaction"
+    r"|set|reset|discard)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_SETTING = re.compile(r"\bset_config\s*\(", re.IGNORECASE)
+
+# What psycopg itself asks the connection of a cursor for; all else is its caller's.
+_READABLE = frozenset({"adapters", "info", "pgconn", "_adapters", "_encoding"})
+
+
+class _ConnectionOfCaller:
+    """Stands for the connection, which is the executor's: readable, and nothing else."""
+
+    def __init__(self, conn: psycopg.Connection[Any]) -> None:
+        object.__setattr__(self, "_conn", conn)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _READABLE:
+            _refuse()
+        return getattr(object.__getattribute__(self, "_conn"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _refuse()
+
+
+class HandlerCursor(psycopg.Cursor[Any]):
+    """A psycopg cursor without transaction control, settings, COPY and the way to its connection.
+
+    It remembers the handler that runs on it, and the first error that the server answered: that
+    one aborted the transaction, whatever the handler made of it.
+    """
+
+    running: str | None = None
+    first_error: psycopg.Error | None = None
+
+    @property
+    def connection(self) -> Any:
+        return _ConnectionOfCaller(self._conn)
+
+    def execute(self, query: Any, *args: Any, **kwargs: Any) -> "HandlerCursor":
+        self._check(query)
+        with self._first_error(), self._extended_protocol():
+            super().execute(query, *args, **kwargs)
+        return self
+
+    def executemany(self, query: Any, *args: Any, **kwargs: Any) -> None:
+        self._check(query)
+        with self._first_error():
+            super().executemany(query, *args, **kwargs)
+
+    def copy(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refused: it does not go through a pipeline. Use executemany."""
+        _refuse()
+
+    def stream(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refused: it does not go through a pipeline. Use execute and iterate."""
+        _refuse()
+
+    # In a pipeline psycopg lets only the fetching methods wait for the answer.
+
+    @property
+    def rowcount(self) -> int:
+        self._wait_for_answer()
+        return super().rowcount
+
+    @property
+    def description(self) -> Any:
+        self._wait_for_answer()
+        return super().description
+
+    @property
+    def statusmessage(self) -> str | None:
+        self._wait_for_answer()
+        return super().statusmessage
+
+    def _wait_for_answer(self) -> None:
+        if self.pgresult is None and self._in_pipeline:
+            with self._first_error():
+                self._fetch_pipeline()
+
+    def _fetch_pipeline(self) -> None:
+        with self._first_error():
+            super()._fetch_pipeline()
+
+    @property
+    def _in_pipeline(self) -> bool:
+        return self._conn.pgconn.pipeline_status != PipelineStatus.OFF
+
+    def _extended_protocol(self) -> AbstractContextManager[Any]:
+        """In it one call is one statement: nothing hides behind a semicolon. A pipeline speaks it;
+        the clean path is in one already."""
+        return nullcontext() if self._in_pipeline else self._conn.pipeline()
+
+    @contextmanager
+    def _first_error(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            if error.sqlstate is not None:
+                self.first_error = self.first_error or error
+            raise
+
+    def _check(self, query: Any) -> None:
+        text = query.as_string(self) if hasattr(query, "as_string") else query
+        text = text.decode() if isinstance(text, bytes) else text
+        if _REFUSED.match(text) or _SETTING.search(text):
+            _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise HandlerContract(
+        "a handler leaves transactions, settings, COPY and the connection to its caller"
+    )
