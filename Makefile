@@ -36,6 +36,8 @@ clean: ## remove what make made in this folder
 	rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 
 .venv/installed: pyproject.toml
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "Python 3.11 or newer is needed; name it: make PYTHON=...")'
+	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@

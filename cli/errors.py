@@ -79,6 +79,11 @@ def describe(error: Exception) -> Trouble | None:
                 "UNREACHABLE", _message(error), UNREACHABLE, error.sqlstate,
                 hint="Look at --dsn, PYREPLAY_DSN or the PG* variables, and whether it runs.",
             )  # fmt: skip
+        case psycopg.ProgrammingError() if error.sqlstate is None:
+            return Trouble(
+                "INVALID_DSN", str(error).strip(), USAGE,
+                hint="Look at --dsn, PYREPLAY_DSN or the PG* variables: what libpq takes.",
+            )  # fmt: skip
         case psycopg.Error():
             # Its own words may quote a payload: a handler's statement may have raised it.
             name = type(error).__name__

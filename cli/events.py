@@ -19,6 +19,9 @@ from .errors import REFUSED
 from .output import progress
 from .params import FILE, app_option
 
+# A file of another kind is refused line by line.
+SHOWN = 20
+
 
 @click.command("import")
 @click.argument("file", type=FILE)
@@ -37,8 +40,10 @@ def import_events(ctx: click.Context, session: Session, file: Path) -> None:
         session.out.record(result)
     else:
         click.echo(result)
-        for refusal in result.refusals:
+        for refusal in result.refusals[:SHOWN]:
             click.echo(f"{file}:{refusal.line}: {refusal.error}: {refusal.reason}", err=True)
+        if (more := len(result.refusals) - SHOWN) > 0:
+            click.echo(f"... and {more} more; --json has them all", err=True)
     if result.refused_count:
         ctx.exit(REFUSED)
 
@@ -68,7 +73,6 @@ def run(
 
     Start as many as you like. SIGTERM or Ctrl-C ends after the batch in hand.
     """
-    session.connect().close()
     processor = LiveProcessor(session.target, app, host_id=host_id, lane=lane, limit=limit)
     with _stopped_by_signals() as stop:
         session.out.record(processor.run(once=once, stop=stop))

@@ -92,12 +92,14 @@ def execute_request(
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends a replay as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    """SIGTERM ends a replay as Ctrl-C does, also where the shell has us ignore that."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, _interrupt) for number in numbers]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -19,22 +19,24 @@ REQUESTS: LiteralString = "select host_id from replay.request_status where reque
 
 def host_of_failure(replay: Replay, failure_id: UUID, given: UUID | None) -> UUID:
     """The host of a failure. Raises FailureNotFound."""
-    return given or _find(replay, FAILURES, failure_id, FailureNotFound, "list failures")
+    return given or _find(replay, FAILURES, failure_id, FailureNotFound, "failure")
 
 
 def host_of_request(replay: Replay, request_id: UUID, given: UUID | None) -> UUID:
     """The host of a request. Raises RequestNotFound."""
-    return given or _find(replay, REQUESTS, request_id, RequestNotFound, "list requests")
+    return given or _find(replay, REQUESTS, request_id, RequestNotFound, "request")
 
 
 def _find(
-    replay: Replay, query: LiteralString, key: UUID, missing: type[ReplayError], command: str
+    replay: Replay, query: LiteralString, key: UUID, missing: type[ReplayError], noun: str
 ) -> UUID:
     hosts: list[UUID] = [host for (host,) in replay.conn.execute(query, {"id": key})]
     if len(hosts) > 1:
         raise click.UsageError(f"several hosts have a {key}. Name one with --host.")
     if not hosts:
         raise missing(
-            f"there is no {key}", details={"id": str(key)}, hint=f"See `pyreplay {command}`."
+            f"there is no {noun} {key}",
+            details={"id": str(key)},
+            hint=f"See `pyreplay list {noun}s`.",
         )
     return hosts[0]

@@ -31,7 +31,7 @@ NEXT_STEPS = {
     "APPROVED": "pyreplay execute request {id} --app MODULE:PROJECTION --reason ...",
     "INSTALLING_BARRIER": "pyreplay execute request {id} --app MODULE:PROJECTION --reason ...",
     "RUNNING": "pyreplay execute request {id} --app MODULE:PROJECTION --reason ... (resumes it)",
-    "FAILED": "pyreplay list items {id}",
+    "FAILED": "pyreplay list items {id} tells why; mend that, then make a new request",
 }
 
 

@@ -71,7 +71,9 @@ def psql(ctx: click.Context, session: Session, arguments: tuple[str, ...]) -> No
     parts = conninfo_to_dict(session.target)
     # Arguments of a process are for everybody to read.
     secret = {"PGPASSWORD": str(parts.pop("password"))} if "password" in parts else {}
-    command = [_find_psql(), f"--dbname={make_conninfo('', **parts)}", *arguments]
+    # A pager would swallow what is pasted next; -P pager=on brings it back.
+    command = [_find_psql(), f"--dbname={make_conninfo('', **parts)}", "--pset=pager=off"]
+    command += arguments
     # Ctrl-C is psql's to handle. It is waited for, since the embedded server ends with us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ctx.exit(subprocess.run(command, env={**os.environ, **secret}, check=False).returncode)

@@ -18,7 +18,7 @@ from .errors import (
     ScopeBusy,
     StalePlan,
 )
-from .executor import Mode, Outcome, bound_statements, run_batch
+from .executor import Mode, Outcome, OutOfBudget, bound_statements, run_batch
 from .live import NOTICE_DEATH, note_fault, process_batch
 from .projection import Projection
 from .records import RequestStatus
@@ -35,10 +35,6 @@ ENDED = ("SUCCEEDED", "FAILED")
 
 # Of the budget, kept for settling and giving the claim back before its lease ends.
 _MARGIN = 5.0
-
-
-class _OutOfBudget(Exception):
-    """The deadline cut a handler short; that says nothing about its item."""
 
 
 class _DryRun(Exception):
@@ -168,7 +164,8 @@ class _Run:
             self._run_chunk()
         except StalePlan:
             failure_code = "STALE_PLAN"
-        except _OutOfBudget:
+        except OutOfBudget:
+            # What it cut short says nothing about its item.
             pass
         self._settled(self.replay.settle_items(*self.key, failure_code=failure_code))
         return count
@@ -196,7 +193,7 @@ class _Run:
                         self.conn, self.projection, batch, Mode.REPLAY, deadline=self.deadline
                     )
                 if outcome.failures and self._time_left() <= 0:
-                    raise _OutOfBudget
+                    raise OutOfBudget
                 if self.status.mode == "ROLLBACK_DRY_RUN":
                     raise _DryRun(outcome)
                 self.replay.complete_items(

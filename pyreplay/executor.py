@@ -34,6 +34,10 @@ where condeferrable and connamespace <> 'replay'::regnamespace limit 1
 """
 
 
+class OutOfBudget(psycopg.OperationalError):
+    """The deadline of a replay has passed; it is resumed with a budget of its own."""
+
+
 class Mode(Enum):
     """Telemetry only; a handler never learns it."""
 
@@ -105,12 +109,17 @@ def run_batch(
 
 
 def bound_statements(conn: Connection, seconds: float) -> None:
-    """Bound every statement, and every pause between two, until the database transaction ends."""
-    budget = f"{max(int(seconds * 1000), 1)}ms"
+    """Bound every statement, and every pause between two, until the database transaction ends.
+
+    A pause gets a second more: what is cut short must still be rolled back by its own session.
+    Raises OutOfBudget when no time is left.
+    """
+    if seconds <= 0:
+        raise OutOfBudget
     conn.execute(
-        "select set_config('statement_timeout', %(budget)s, true),"
-        " set_config('idle_in_transaction_session_timeout', %(budget)s, true)",
-        {"budget": budget},
+        "select set_config('statement_timeout', %s, true),"
+        " set_config('idle_in_transaction_session_timeout', %s, true)",
+        (f"{int(seconds * 1000) + 1}ms", f"{int(seconds * 1000) + 1000}ms"),
     )
 
 

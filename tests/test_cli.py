@@ -188,7 +188,7 @@ def test_an_error_is_an_object_with_json(world: World, cli: Cli) -> None:
         (["approve", "request", uuid4(), "--reason", "r", "--plan-hash", "abc"], "no sha256"),
         (["run", "--app", "tests.nowhere:app"], "no module 'tests.nowhere'"),
         (["run", "--app", "tests.shop"], "write module:attribute"),
-        (["run", "--app", "tests.shop:nothing"], "no pyreplay.Projection"),
+        (["run", "--app", "tests.shop:nothing"], "no pyreplay.projection.Projection"),
         (["list", "failures", "--limit", 0], "not in the range"),
         (["--as", "alice", "list", "failures"], "--as is for the embedded server"),
         (["list", "nonsense"], "No such command"),
@@ -416,3 +416,25 @@ def test_without_a_server_there_is_an_embedded_one() -> None:
             assert (done.returncode, done.stdout) == (0, printed), done.stderr
     finally:
         shutil.rmtree(folder)
+
+
+def test_I7_another_applications_handlers_are_refused_before_the_intent(
+    world: World, cli: Cli
+) -> None:
+    request = world.plan()
+    told = cli(
+        *("execute", "request", request.request_id, "--reason", "go"),
+        *("--app", "examples.permits.app:corrected"),
+        user="alice",
+    )
+    assert told.exit_code == 1
+    assert "INVALID_ARGUMENT" in told.stderr
+    assert world.replay.get_request(HOST, request.request_id).status == "APPROVED"
+
+
+@pytest.mark.parametrize("dsn", ["nonsense", "postgresql://%zz"])
+def test_a_dsn_that_is_none_is_named(dsn: str) -> None:
+    told = CliRunner().invoke(main, ["--dsn", dsn, "doctor"])
+    assert told.exit_code == 2
+    assert "INVALID_DSN" in told.stderr
+    assert "next: Look at --dsn" in told.stderr

@@ -23,7 +23,11 @@ begin
       using errcode = 'RP207',
             detail = jsonb_build_object('request_id', p_request.request_id, 'status',
               p_request.status, 'mode', p_request.mode, 'allowed', p_allowed),
-            hint = 'This needs a request that is ' || array_to_string(p_allowed, ' or ') || '.';
+            hint = case
+              when p_request.finished_at is not null then 'It has ended; make a new request.'
+              when p_request.status = 'AWAITING_APPROVAL' then 'Somebody else approves it first.'
+              else 'This needs a request that is ' || array_to_string(p_allowed, ' or ') || '.'
+            end;
   end if;
 end;
 $$;

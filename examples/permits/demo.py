@@ -85,6 +85,9 @@ def append(stage: Stage, events: Path) -> None:
     )
     since = monotonic()
     result = import_file(stage.conn, events)
+    if result.refused_count:
+        first = result.refusals[0]
+        raise SystemExit(f"{events.name}:{first.line}: {first.error}: {first.reason}")
     say(f"{result}.")
     say(f"That took {monotonic() - since:.1f} s.")
 
