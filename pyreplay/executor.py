@@ -94,7 +94,9 @@ def run_batch(
     Raises what is no transaction's fault (lost connection, deadlock, full disk): roll all back.
     """
     batch = [t for t in batch if t.decision == "APPLY"]
-    runner = _Runner(conn, projection, mode, deadline)
+    # Two statements a transaction, for nothing where no constraint can be deferred.
+    checks = conn.execute(_HAS_DEFERRABLE).fetchone() is not None
+    runner = _Runner(conn, projection, mode, deadline, checks)
     conn.execute("savepoint batch")
     try:
         runner.run_together(batch)
@@ -129,14 +131,13 @@ class _Runner:
     projection: Projection
     mode: Mode
     deadline: float
+    checks: bool
 
     def run_together(self, batch: Sequence[BatchTransaction]) -> None:
         """Run transactions that are expected to go well, live ones in one pipeline."""
-        # Two statements a transaction, for nothing where no constraint can be deferred.
-        checks = self.conn.execute(_HAS_DEFERRABLE).fetchone() is not None
         with self._pipeline():
             for transaction in batch:
-                self._run(HandlerCursor(self.conn), transaction, checks=checks)
+                self._run(HandlerCursor(self.conn), transaction, checks=self.checks)
 
     def run_one_by_one(self, batch: Sequence[BatchTransaction]) -> Outcome:
         """Run each alone. Behind the last savepoint stand only transactions that went well; a

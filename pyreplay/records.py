@@ -125,30 +125,9 @@ class FailureSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class FailureDetail:
+class FailureDetail(FailureSummary):
     """Everything kept of a failed transaction but its payloads."""
 
-    host_id: UUID
-    failure_id: UUID
-    projection: str
-    consumer_group: str
-    transaction_id: str
-    status: str
-    replayable: bool
-    member_count: int
-    byte_count: int
-    scopes: list[dict[str, Any]]
-    error_code: str
-    error_text: str | None
-    error_handler: str | None
-    error_line: str | None
-    error_constraint: str | None
-    error_table: str | None
-    error_column: str | None
-    captured_at: datetime
-    resolution_code: str | None
-    resolved_at: datetime | None
-    resolved_by_request_id: UUID | None
     registry_version: int
     fingerprint: bytes
     lane: int
@@ -246,6 +225,8 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True)
 class Config:
+    """The settings of the engine, as of one generation."""
+
     generation: int
     enabled: bool
     reason: str
@@ -255,6 +236,8 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class PendingAction:
+    """A step that one person asked for and another has to take."""
+
     host_id: UUID
     action_id: UUID
     kind: str

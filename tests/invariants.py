@@ -1,4 +1,4 @@
-"""The invariants of docs/contract.md as code.
+"""The invariants that README.md promises, as code.
 
 `check_invariants` asks what must hold in any database between transactions. The functions behind it
 each bring one invariant into play in a fresh world and assert it; test_sabotage breaks the engine
