@@ -61,13 +61,16 @@ select results_eq($$select status, failure_code, retryable, barrier_count, done_
 select throws_ok(format($$select replay.settle_items(fixture.host(), %L, %s)$$, :'request', :fence),
   'RP301', null, 'I9: a stalled holder that wakes writes nothing');
 select is((select count(*) from replay.open_failure), 1::bigint, 'I19: the failure stays open');
-select is_empty($$select from replay.progress where scope_key = 'Case:b'$$, 'I19: no progress moves');
-select is((select count(*) from replay.deferred), 1::bigint, 'what waits behind it goes on waiting');
+select is_empty($$select from replay.progress where scope_key = 'Case:b'$$,
+  'I19: no progress moves');
+select is((select count(*) from replay.deferred), 1::bigint,
+  'what waits behind it goes on waiting');
 select results_eq($$select result from replay.attempt order by item_no$$,
   $$values ('SUCCEEDED'), ('ABANDONED')$$, 'the attempt in hand is abandoned');
 select results_eq($$select action, actor from replay.audit_log where action ~ 'RELEASE'
     order by audit_id$$,
-  $$values ('RELEASE_REQUEST_ASKED', 'fixture_operator'), ('REQUEST_RELEASED', 'fixture_approver')$$,
+  $$values ('RELEASE_REQUEST_ASKED', 'fixture_operator'),
+    ('REQUEST_RELEASED', 'fixture_approver')$$,
   'I18: the audit has both');
 select is(fixture.refusal('fixture_approver', pg_temp.release('', pg_temp.named(:'asked')))
   ->> 'code', 'RP207', 'once');
