@@ -208,7 +208,7 @@ def _insert_failure(
             """insert into replay.failure_scope (host_id, failure_id, projection_id, scope_type,
                  scope_key, first_version, last_version, is_open)
                values (%(host_id)s, %(failure_id)s, %(projection_id)s, %(scope_type)s,
-                 %(scope_key)s, %(progress)s + 1, %(progress)s + 1, true)""",
+                 %(scope_key)s, %(progress)s::bigint + 1, %(progress)s::bigint + 1, true)""",
             facts | scope,
         )
         # No row means 0.
