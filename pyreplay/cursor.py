@@ -89,8 +89,7 @@ class HandlerCursor(psycopg.Cursor[Any]):
 
     def _wait_for_answer(self) -> None:
         if self.pgresult is None and self._in_pipeline:
-            with self._first_error():
-                self._fetch_pipeline()
+            self._fetch_pipeline()
 
     def _fetch_pipeline(self) -> None:
         with self._first_error():

@@ -73,16 +73,17 @@ def execute(
             details={"budget": str(budget)},
             hint="Give between 1 second and 1 day.",
         )
+    replay = Replay(conn)
     try:
-        require_projection(Replay(conn).get_request(host_id, request_id), projection)
+        require_projection(replay.get_request(host_id, request_id), projection)
         if not pooled:
             # Behind a pooler it would stay with a session that is somebody else's next.
             conn.execute(NOTICE_DEATH)
-        status = Replay(conn).claim_request(
+        status = replay.claim_request(
             host_id, request_id, plan_hash, budget=timedelta(seconds=budget), pooled=pooled
         )
         deadline = time.monotonic() + max(budget - _MARGIN, budget / 2)
-        run = _Run(conn, Replay(conn), projection, status, deadline, on_progress)
+        run = _Run(conn, replay, projection, status, deadline, on_progress)
         status = run.process(items)
         if status.status == "SUCCEEDED" and status.mode == "EXECUTE":
             run.drain()

@@ -1,4 +1,4 @@
-"""Ends a live batch whose handler stalls: nothing else would, see executor."""
+"""Ends a batch or a chunk whose handler stalls where the server's timeouts do not, see executor."""
 
 import socket
 import threading
