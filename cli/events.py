@@ -1,6 +1,5 @@
 """Commands that bring events in and process them live."""
 
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from .connection import Session, pass_session
 from .errors import REFUSED
 from .output import progress
 from .params import FILE, app_option
+from .signals import on_stop
 
 # A file of another kind is refused line by line.
 SHOWN = 20
@@ -88,13 +88,8 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         stop.set()
 
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, handle) for number in numbers]
-    try:
+    with on_stop(handle):
         yield stop
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 COMMANDS = {"import": import_events, "run": run}

@@ -1,8 +1,5 @@
 """The command that executes a request, in its own process."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from uuid import UUID
 
@@ -17,6 +14,7 @@ from .lookup import host_of_request
 from .output import progress
 from .params import PlanHash, app_option, host_option, reason_option
 from .requests import show_request
+from .signals import on_stop
 
 
 @click.command
@@ -65,7 +63,7 @@ def execute_request(
     request = replay.execute_request(host_id, request_id, plan_hash, reason)
     label = f"replaying {request.projection}"
     try:
-        with progress(session.out, label, request.item_count) as show, _terminable():
+        with progress(session.out, label, request.item_count) as show, on_stop(_interrupt):
             show(request.done_count)
             request = execute(
                 replay.conn,
@@ -88,18 +86,6 @@ def execute_request(
     show_request(session.out, request)
     if request.status == "FAILED":
         ctx.exit(REPLAY_FAILED)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM ends a replay as Ctrl-C does, also where the shell has us ignore that."""
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, _interrupt) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
