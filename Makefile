@@ -4,11 +4,11 @@
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 BIN := .venv/bin
 
-.PHONY: help demo test soak lint docs bench clean
+.PHONY: help demo test soak lint docs bench bench-full bench-peers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/installed ## run the whole story on an embedded PostgreSQL
 	$(BIN)/pyreplay demo
@@ -29,8 +29,18 @@ lint: .venv/installed ## check style, types and the syntax of every SQL file
 docs: .venv/installed ## write db/FUNCTIONS.md from the comments in the database
 	$(BIN)/python docs/functions.py
 
-bench: .venv/installed ## measure, and compare with the floors
-	$(BIN)/python -m bench
+# A fifth of the work, so that it takes 5 minutes.
+COPIES ?= 2
+
+bench: .venv/installed ## measure what matters most, and compare with the floors
+	$(BIN)/python -m bench --copies $(COPIES)
+
+bench-full: .venv/installed ## measure everything
+	$(BIN)/python -m bench --full
+
+bench-peers: .venv/installed ## install what the benchmarks compare with: from PyPI, and with npm
+	$(BIN)/python -m pip install --quiet --editable '.[bench-peers]'
+	$(BIN)/python -m bench.peers
 
 clean: ## remove what make made in this folder
 	rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info

@@ -1,39 +1,62 @@
-"""`python -m bench [NAME ...]`: run benchmarks, keep their rows, fail below a floor."""
+"""`python -m bench [FAMILY ...]`: measure, print the table, fail below a floor."""
 
-import json
+import argparse
+import logging
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from bench import isolation
+from bench import append, heal, isolation, live, poll
+from bench.report import Row, keep, show
+from bench.work import SAMPLE, Lab, Size, open_lab
 
-BENCHES: dict[str, Callable[[], list[dict[str, Any]]]] = {"isolation": isolation.measure}
-RESULTS = Path(__file__).with_name("results.json")
-
-
-def main(names: list[str]) -> int:
-    missed = 0
-    for name in names or BENCHES:
-        rows = BENCHES[name]()
-        keep(rows)
-        for row in rows:
-            missed += (is_missed := row["ratio"] < row["at_least"])
-            print(
-                f"{row['row']}: {row['value']:.4g} against {row['reference']:.4g} {row['unit']},"
-                f" ratio {row['ratio']:.4f}, floor {row['at_least']}: "
-                f"{'MISSED' if is_missed else 'ok'}"
-            )
-    return int(missed > 0)
+# A family gets the lab, how many rounds, and a list for what it has to leave out.
+FAMILIES: dict[str, Callable[[Lab, int, list[str]], list[Row]]] = {
+    "live": live.measure,
+    "append": append.measure,
+    "peer": live.measure_peer,
+    "heal": heal.measure,
+    "poll": poll.measure,
+    "isolation": isolation.measure,
+}
+QUICK = ("live", "append")
 
 
-def keep(rows: list[dict[str, Any]]) -> None:
-    """Write the rows to results.json, in place of older ones of the same name."""
-    old = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    new = {row["row"] for row in rows}
-    kept = [row for row in old if row["row"] not in new]
-    RESULTS.write_text(json.dumps(kept + rows, indent=2) + "\n")
+def main(arguments: Sequence[str]) -> int:
+    """Return 1 when a row misses its floor."""
+    given = _parser().parse_args(arguments)
+    names = given.families or (FAMILIES if given.full else QUICK)
+    rounds = given.rounds or (5 if given.full else 3)
+    given.out.mkdir(parents=True, exist_ok=True)
+    rows: list[Row] = []
+    left_out: list[str] = []
+    size = SAMPLE if given.sample else Size(copies=given.copies)
+    with open_lab(given.dsn, size) as lab:
+        for name in names:
+            print(name, flush=True)
+            rows += FAMILIES[name](lab, rounds, left_out)
+        show(rows)
+        command = shlex.join(["python", "-m", "bench", *arguments])
+        keep(given.out, rows, left_out, lab.dsn, command=command, work=size.describe())
+    for reason in left_out:
+        print(f"left out: {reason}")
+    return int(any(row.is_missed for row in rows))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("bench", description=main.__doc__)
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"of {', '.join(FAMILIES)}")
+    parser.add_argument("--full", action="store_true", help="all families, 5 rounds")
+    parser.add_argument("--rounds", type=int, help="how many (default 3, with --full 5)")
+    parser.add_argument("--copies", type=int, default=10, help="of the log (default 10)")
+    parser.add_argument("--sample", action="store_true", help="tiny: whether it runs")
+    parser.add_argument("--dsn", help="a superuser's, of another server than the embedded one")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="for the results")
+    return parser
 
 
 if __name__ == "__main__":
+    # Of each handler that fails, as it is meant to here, psycopg says that a pipeline was aborted.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 from uuid import UUID, uuid5
 
 import psycopg
 from psycopg import Cursor
 
+from bench.report import Row, compare
+from bench.work import Lab
 from pyreplay import execution
 from pyreplay.client import Replay
 from pyreplay.embedded import find_binaries
@@ -239,39 +240,26 @@ def measure_while(shop: Shop, work: Callable[[], object]) -> float:
     return (shop.count_others() - before) / (time.perf_counter() - began)
 
 
-def measure() -> list[dict[str, Any]]:
-    """Run the rounds and return the rows of results.json."""
+def measure(_lab: Lab, _rounds: int, _left_out: list[str]) -> list[Row]:
+    """Run the rounds, as many as it needs, on a server of its own."""
     server = open_server("embedded", find_binaries())
     rounds = [run_round(server) for _ in range(DATABASES)]
     pairs = [pair for one in rounds for pair in one.pairs]
-    ratios = sorted(beside / alone for alone, beside in pairs)
     samples = sum(one.samples for one in rounds)
     free = samples - sum(one.waiting for one in rounds)
     exact, wanted = sum(one.exact for one in rounds), len(rounds) * len(REPLAYED)
     return [
-        {
-            "row": "isolation: throughput of the others during a replay",
-            "value": median(beside for _, beside in pairs),
-            "reference": median(alone for alone, _ in pairs),
-            "ratio": median(ratios),
-            "at_least": 0.95,
-            "unit": "transactions/s",
-            "rounds": len(pairs),
-            "spread": [ratios[0], ratios[-1]],
-            "pairs": [[round(alone), round(beside)] for alone, beside in pairs],
-        },
+        compare(
+            "isolation: throughput of the others during a replay: alone",
+            [(beside, alone) for alone, beside in pairs],
+            at_least=0.95,
+            unit="transactions/s",
+        ),
         _share("isolation: samples with nobody waiting for the handler", free, samples),
         _share("isolation: replayed aggregates in exact order", exact, wanted),
     ]
 
 
-def _share(row: str, value: int, wanted: int) -> dict[str, Any]:
-    return {
-        "row": row,
-        "value": value,
-        "reference": wanted,
-        "ratio": value / wanted,
-        "at_least": 1.0,
-        "unit": "of all",
-        "rounds": DATABASES * PAIRS,
-    }
+def _share(row: str, value: int, wanted: int) -> Row:
+    shares = [(float(value), float(wanted))]
+    return compare(row, shares, at_least=1.0, unit="of all")

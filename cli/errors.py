@@ -7,6 +7,7 @@ from typing import Any
 import click
 import psycopg
 
+from pyreplay.blame import trace
 from pyreplay.embedded import EmbeddedError
 from pyreplay.errors import (
     DriverOutdated,
@@ -57,7 +58,7 @@ class Trouble:
 
 
 def describe(error: Exception) -> Trouble | None:
-    """What to tell about an error; None for one that nobody foresaw."""
+    """What to tell about an error; None for what is click's own to tell."""
     match error:
         case click.UsageError():
             usage = error.ctx.command_path + " --help" if error.ctx else "pyreplay --help"
@@ -86,12 +87,22 @@ def describe(error: Exception) -> Trouble | None:
             )  # fmt: skip
         case psycopg.Error():
             # Its own words may quote a payload: a handler's statement may have raised it.
+            trace(error)
             name = type(error).__name__
             return Trouble(
                 name, f"the database answered {error.sqlstate or name}", code=error.sqlstate,
                 hint="Its log says more; `pyreplay doctor` tells what is wrong with the engine.",
             )  # fmt: skip
-    return None
+        case click.ClickException() | click.exceptions.Exit() | click.Abort():
+            return None
+        case EOFError() | BrokenPipeError():
+            return None
+    # Nobody foresaw it, so nobody knows what it quotes.
+    trace(error)
+    return Trouble(
+        type(error).__name__, "nobody foresaw this error",
+        hint="PYREPLAY_DEBUG=1 shows its traceback, which may quote payloads; report it.",
+    )  # fmt: skip
 
 
 def _message(error: psycopg.Error) -> str:

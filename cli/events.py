@@ -60,6 +60,13 @@ def import_events(ctx: click.Context, session: Session, file: Path) -> None:
     show_default=True,
     help="Transactions a batch.",
 )
+@click.option(
+    "--pooled",
+    is_flag=True,
+    envvar="PYREPLAY_POOLED",
+    show_envvar=True,
+    help="The connection goes through a transaction-pooling proxy.",
+)
 @pass_session
 def run(
     session: Session,
@@ -68,12 +75,15 @@ def run(
     host_id: UUID | None,
     lane: int | None,
     limit: int,
+    pooled: bool,
 ) -> None:
     """Process events live; print what became of them at the end.
 
     Start as many as you like. SIGTERM or Ctrl-C ends after the batch in hand.
     """
-    processor = LiveProcessor(session.target, app, host_id=host_id, lane=lane, limit=limit)
+    processor = LiveProcessor(
+        session.target, app, host_id=host_id, lane=lane, limit=limit, pooled=pooled
+    )
     with _stopped_by_signals() as stop:
         session.out.record(processor.run(once=once, stop=stop))
 

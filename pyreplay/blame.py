@@ -1,5 +1,6 @@
 """Whose fault an error is, and what of it may be kept."""
 
+import os
 import traceback
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ def report(error: BaseException, handler: str | None) -> dict[str, Any]:
 
     Server messages, DETAIL and CONTEXT quote values; a Python exception's text may.
     """
+    trace(error)
     kept: dict[str, Any] = {
         "error_code": _code(error),
         "error_handler": handler,
@@ -53,6 +55,12 @@ def report(error: BaseException, handler: str | None) -> dict[str, Any]:
         kept["error_table"] = error.diag.table_name
         kept["error_column"] = error.diag.column_name
     return {name: value for name, value in kept.items() if value is not None}
+
+
+def trace(error: BaseException) -> None:
+    """Print the whole traceback, values that it quotes too, on stderr if PYREPLAY_DEBUG is set."""
+    if os.environ.get("PYREPLAY_DEBUG"):
+        traceback.print_exception(error)
 
 
 def _text(error: BaseException) -> str | None:

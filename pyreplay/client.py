@@ -16,6 +16,7 @@ from psycopg.types.numeric import Int8BinaryLoader, IntLoader
 from .records import (
     BatchResult,
     BatchTransaction,
+    ClaimedTransaction,
     Config,
     FailureDetail,
     FailureSummary,
@@ -136,11 +137,11 @@ class Replay:
         lane: int | None = None,
         limit: int = 500,
         woken_only: bool = False,
-    ) -> list[BatchTransaction]:
+    ) -> list[ClaimedTransaction]:
         """Claim positions, lock scopes and decide what is to be done with each transaction."""
         return self._all(
             "claim_batch",
-            BatchTransaction,
+            ClaimedTransaction,
             projection=projection,
             consumer_group=consumer_group,
             host_id=host_id,
@@ -164,6 +165,38 @@ class Replay:
             failures=Jsonb(list(failures)),
             skipped=list(skipped),
             upto=upto,
+        )
+
+    def begin_trial(
+        self,
+        projection: str,
+        consumer_group: str,
+        host_ids: Sequence[UUID],
+        transaction_ids: Sequence[str],
+    ) -> None:
+        """Note that the handlers of these transactions begin."""
+        self._value(
+            "begin_trial",
+            projection=projection,
+            consumer_group=consumer_group,
+            host_ids=list(host_ids),
+            transaction_ids=list(transaction_ids),
+        )
+
+    def end_trial(
+        self,
+        projection: str,
+        consumer_group: str,
+        host_ids: Sequence[UUID],
+        transaction_ids: Sequence[str],
+    ) -> None:
+        """Take back that they began: their batch was rolled back and nothing went down."""
+        self._value(
+            "end_trial",
+            projection=projection,
+            consumer_group=consumer_group,
+            host_ids=list(host_ids),
+            transaction_ids=list(transaction_ids),
         )
 
     def capture_failure(
@@ -458,6 +491,19 @@ class Replay:
             "yield_request", RequestStatus, host_id=host_id, request_id=request_id, fence=fence
         )
 
+    def report_drain(
+        self, host_id: UUID, request_id: UUID, fence: int, applied_count: int, failed_count: int
+    ) -> None:
+        """Record what was drained behind the end of a request."""
+        self._value(
+            "report_drain",
+            host_id=host_id,
+            request_id=request_id,
+            fence=fence,
+            applied_count=applied_count,
+            failed_count=failed_count,
+        )
+
     # How a call is made
 
     def _one(self, function: str, row: type[Row], **args: Any) -> Row:
@@ -474,7 +520,9 @@ class Replay:
 
     def _select(self, function: str, row: type[Row], args: dict[str, Any]) -> psycopg.Cursor[Row]:
         # As text, bytea would cost twice its size.
-        cursor = self.conn.cursor(row_factory=class_row(row), binary=row is BatchTransaction)
+        cursor = self.conn.cursor(
+            row_factory=class_row(row), binary=issubclass(row, BatchTransaction)
+        )
         columns = tuple(field.name for field in fields(row))
         return cursor.execute(_query(function, columns, tuple(args)), args)
 

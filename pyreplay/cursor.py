@@ -6,7 +6,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NoReturn
 
 import psycopg
-from psycopg.pq import PipelineStatus
+from psycopg.pq import Format, PipelineStatus
+from psycopg.rows import tuple_row
 
 from .errors import HandlerContract
 
@@ -46,6 +47,20 @@ class HandlerCursor(psycopg.Cursor[Any]):
 
     running: str | None = None
     first_error: psycopg.Error | None = None
+
+    def as_new(self) -> "HandlerCursor":
+        """This cursor for the next transaction, or another one where a handler closed it or
+        changed how it sends and reads values."""
+        adapters = self._adapters
+        if (
+            self._closed
+            or self._row_factory is not tuple_row
+            or self.format != Format.TEXT
+            or any((*adapters._own_dumpers_by_oid, *adapters._own_loaders))
+        ):
+            return HandlerCursor(self._conn)
+        self.running = self.first_error = None
+        return self
 
     @property
     def connection(self) -> Any:
@@ -88,12 +103,16 @@ class HandlerCursor(psycopg.Cursor[Any]):
         return super().statusmessage
 
     def _wait_for_answer(self) -> None:
-        if self.pgresult is None and self._in_pipeline:
+        if self._in_pipeline:
             self._fetch_pipeline()
 
     def _fetch_pipeline(self) -> None:
-        with self._first_error():
-            super()._fetch_pipeline()
+        # psycopg would be content with any answer, though it may be that of a statement before.
+        pipeline = self._conn._pipeline
+        if pipeline is None or not pipeline.result_queue:
+            return
+        with self._first_error(), self._conn.lock:
+            self._conn.wait(pipeline._fetch_gen(flush=True))
 
     @property
     def _in_pipeline(self) -> bool:

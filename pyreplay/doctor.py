@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import psycopg
@@ -29,6 +30,18 @@ select request_id, barrier_count from replay.request_status
 where retryable and barrier_count > 0 order by requested_at
 """
 
+# In an order, so that the same cycles are named again.
+WAITS = """
+select distinct host_id, projection, consumer_group, transaction_id, waits_for
+from replay.deferred_wait order by 1, 2, 3, 4, 5
+"""
+
+# A deferred transaction: host, projection, consumer group, transaction id.
+Node = tuple[Any, str, str, str]
+
+# Cycles that are named, and transactions of each.
+_CYCLES_MOST = _NAMES_MOST = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -50,7 +63,7 @@ def examine(conn: Connection) -> list[Finding]:
     found.append(engine)
     if engine.result == "TROUBLE":
         return found
-    for check in (_check_roles, _check_projections, _check_requests):
+    for check in (_check_roles, _check_projections, _check_deferred, _check_requests):
         try:
             found += check(conn)
         except psycopg.errors.InsufficientPrivilege:
@@ -106,6 +119,45 @@ def _check_projections(conn: Connection) -> Iterator[Finding]:
         yield from troubles or [
             Finding("OK", _named(row), f"{row['status']}, {row['lag']} transactions to read")
         ]
+
+
+def _check_deferred(conn: Connection) -> Iterator[Finding]:
+    """Cycles of deferred transactions, each of which waits for the next."""
+    waits: dict[Node, list[Node]] = {}
+    for *place, transaction_id, waits_for in conn.execute(WAITS):
+        waits.setdefault((*place, transaction_id), []).append((*place, waits_for))
+    for number, cycle in enumerate(_cycles(waits)):
+        host_id, projection, group, first = cycle[0]
+        check = f"projection {projection} ({group})"
+        if number == _CYCLES_MOST:
+            more = "further deferred transactions wait for each other"
+            yield Finding("TROUBLE", check, more, "They are named once those above are mended.")
+            return
+        names = [transaction_id for *_, transaction_id in cycle]
+        if len(names) - 1 > _NAMES_MOST:
+            names[_NAMES_MOST:] = [f"... ({len(names) - 1} in all)"]
+        quoted = first.replace("'", "''")
+        yield Finding(
+            "TROUBLE",
+            check,
+            f"deferred transactions of host {host_id} wait for each other for ever: "
+            + " -> ".join(names),
+            "Mend their source: its versions contradict each other, no order applies them all. "
+            f"`select * from replay.deferred_work where transaction_id = '{quoted}'`",
+        )
+
+
+def _cycles(waits: dict[Node, list[Node]]) -> Iterator[list[Node]]:
+    """Cycles, each from a node back to it along what it waits for, until none is left: what is
+    found is taken out by its first step."""
+    while True:
+        try:
+            TopologicalSorter(waits).prepare()
+            return
+        except CycleError as error:
+            cycle: list[Node] = error.args[1][::-1]
+        yield cycle
+        waits[cycle[0]].remove(cycle[1])
 
 
 def _check_requests(conn: Connection) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Direct execution: the caller's own thread processes exactly the request it names."""
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from .live import NOTICE_DEATH, note_fault, process_batch
 from .projection import Projection
 from .records import RequestStatus
 from .watchdog import Watchdog
+
+log = logging.getLogger(__name__)
 
 Connection = psycopg.Connection[Any]
 Progress = Callable[[RequestStatus], None]
@@ -149,14 +152,30 @@ class _Run:
         A fault there is live work's: the replay has succeeded, and live processors go on.
         """
         host_id = self.status.host_id
+        applied = failed = 0
         try:
             while (left := self._time_left()) > 0:
-                if not process_batch(
+                done = process_batch(
                     self.conn, self.projection, host_id=host_id, woken_only=True, budget=left
-                ):
+                )
+                if not done:
                     break
+                applied += done.applied_count + done.drained_count
+                failed += done.failed_count
         except psycopg.Error as error:
             note_fault(lambda: self.conn, self.projection, error, host_id=host_id)
+        finally:
+            # Also of a drain that was interrupted: what it committed has happened.
+            if applied or failed:
+                self._report_drain(applied, failed)
+
+    def _report_drain(self, applied: int, failed: int) -> None:
+        try:
+            self.replay.report_drain(*self.key, applied, failed)
+        except psycopg.Error as unreported:
+            log.warning(
+                "%s: drain not reported: %s", self.projection.name, type(unreported).__name__
+            )
 
     def _chunk(self, size: int) -> int:
         count = self._begin(size)

@@ -7,10 +7,11 @@ fails it is run again, one transaction at a time, so that the culprit is known a
 import inspect
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 import psycopg
@@ -32,6 +33,9 @@ _HAS_DEFERRABLE = """
 select from pg_constraint
 where condeferrable and connamespace <> 'replay'::regnamespace limit 1
 """
+
+
+_NOBODY: Mapping[int, str] = MappingProxyType({})
 
 
 class OutOfBudget(psycopg.OperationalError):
@@ -86,17 +90,21 @@ def run_batch(
     mode: Mode,
     *,
     deadline: float,
+    given_up: Mapping[int, str] = _NOBODY,
 ) -> Outcome:
     """Run a claimed batch inside its open database transaction; the caller completes and commits.
 
     A replay leaves everything behind its first failure alone. deadline: of each statement and
-    pause in a replay, by time.monotonic().
+    pause in a replay, by time.monotonic(). given_up: places in the batch that are not to be run,
+    each with the code that it fails with.
     Raises what is no transaction's fault (lost connection, deadlock, full disk): roll all back.
     """
     batch = [t for t in batch if t.decision == "APPLY"]
     # Two statements a transaction, for nothing where no constraint can be deferred.
     checks = conn.execute(_HAS_DEFERRABLE).fetchone() is not None
-    runner = _Runner(conn, projection, mode, deadline, checks)
+    runner = _Runner(conn, projection, mode, deadline, checks, given_up)
+    if given_up:
+        return runner.run_one_by_one(batch)
     conn.execute("savepoint batch")
     try:
         runner.run_together(batch)
@@ -113,14 +121,16 @@ def run_batch(
 def bound_statements(conn: Connection, seconds: float) -> None:
     """Bound every statement, and every pause between two, until the database transaction ends.
 
-    A pause gets a second more: what is cut short must still be rolled back by its own session.
+    A pause gets a second more: what is cut short must still be rolled back by its own session. A
+    process that is killed within a statement lets go of its locks in a second too.
     Raises OutOfBudget when no time is left.
     """
     if seconds <= 0:
         raise OutOfBudget
     conn.execute(
         "select set_config('statement_timeout', %s, true),"
-        " set_config('idle_in_transaction_session_timeout', %s, true)",
+        " set_config('idle_in_transaction_session_timeout', %s, true),"
+        " set_config('client_connection_check_interval', '1s', true)",
         (f"{int(seconds * 1000) + 1}ms", f"{int(seconds * 1000) + 1000}ms"),
     )
 
@@ -132,12 +142,16 @@ class _Runner:
     mode: Mode
     deadline: float
     checks: bool
+    given_up: Mapping[int, str]
 
     def run_together(self, batch: Sequence[BatchTransaction]) -> None:
         """Run transactions that are expected to go well, live ones in one pipeline."""
+        # One for all: to set a cursor up costs more than to run a statement on it.
+        cursor = HandlerCursor(self.conn)
         with self._pipeline():
             for transaction in batch:
-                self._run(HandlerCursor(self.conn), transaction, checks=self.checks)
+                cursor = cursor.as_new()
+                self._run(cursor, transaction, checks=self.checks)
 
     def run_one_by_one(self, batch: Sequence[BatchTransaction]) -> Outcome:
         """Run each alone. Behind the last savepoint stand only transactions that went well; a
@@ -165,6 +179,8 @@ class _Runner:
         return outcome
 
     def _try(self, transaction: BatchTransaction) -> dict[str, Any] | None:
+        if transaction.ord in self.given_up:
+            return {"ord": transaction.ord, "error_code": self.given_up[transaction.ord]}
         cursor = HandlerCursor(self.conn)
         try:
             self._run(cursor, transaction, checks=True)

@@ -3,19 +3,22 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
 import psycopg
 
+from .blame import trace
 from .client import Replay
 from .errors import ProgressMoved, ReplayError
 from .executor import Mode, bound_statements, run_batch
 from .install import check_installed
 from .projection import Projection
-from .records import BatchResult, BatchTransaction
+from .records import BatchResult, ClaimedTransaction
+from .stuck import Stuck, Verdict
+from .trial import Trial, crashed
 from .watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -25,8 +28,10 @@ Connection = psycopg.Connection[Any]
 _IDLE_FIRST, _IDLE_MOST = 0.01, 1.0
 _FAULT_FIRST, _FAULT_MOST = 0.1, 5.0
 _TRIES_ONCE = 5
+_COUNTS = {Verdict.NO_TRANSACTIONS: 1, Verdict.NOTHING_PASSES: _TRIES_ONCE}
 
-# A killed process must let go of its locks at once, not when its next answer fails to send.
+# A killed holder must let go of what it holds outside of bounded database transactions as well, at
+# once and not when its next answer fails to send.
 NOTICE_DEATH = "select set_config('client_connection_check_interval', '1s', false)"
 
 
@@ -39,16 +44,19 @@ def process_batch(
     limit: int = 500,
     woken_only: bool = False,
     budget: float = 60.0,
-    on_claim: Callable[[int], None] | None = None,
+    on_claim: Callable[[Sequence[ClaimedTransaction]], Mapping[int, str]] | None = None,
+    on_complete: Callable[[BatchResult], None] | None = None,
 ) -> BatchResult | None:
     """Claim, run and complete one batch in one database transaction; None: nothing to do.
 
-    budget: seconds that the handlers of the batch may take. on_claim gets the size of the batch.
+    budget: seconds that the handlers of the batch may take. on_claim gets the batch before anything
+    of it runs, and returns the places of what is not to be run, with the code that each fails with.
+    on_complete gets the result before the commit, and may raise.
     """
     replay = Replay(conn)
     with conn.transaction():
         bound_statements(conn, budget)
-        batch: Sequence[BatchTransaction] = replay.claim_batch(
+        batch = replay.claim_batch(
             projection.name,
             projection.consumer_group,
             host_id=host_id,
@@ -58,18 +66,27 @@ def process_batch(
         )
         if not batch:
             return None
+        given_up = crashed(batch)
         if on_claim is not None:
-            on_claim(len(batch))
+            given_up.update(on_claim(batch))
         with Watchdog(conn, budget):
             outcome = run_batch(
-                conn, projection, batch, Mode.LIVE, deadline=time.monotonic() + budget
+                conn,
+                projection,
+                batch,
+                Mode.LIVE,
+                deadline=time.monotonic() + budget,
+                given_up=given_up,
             )
-        return replay.complete_batch(
+        result = replay.complete_batch(
             batch[0].xact_id,
             failures=outcome.failures,
             skipped=outcome.skipped,
             upto=outcome.upto,
         )
+        if on_complete is not None:
+            on_complete(result)
+        return result
 
 
 def add(one: BatchResult, other: BatchResult) -> BatchResult:
@@ -80,7 +97,11 @@ def add(one: BatchResult, other: BatchResult) -> BatchResult:
 
 
 class LiveProcessor:
-    """Runs one projection on the outbox. Run as many as you like, side by side."""
+    """Runs one projection on the outbox. Run as many as you like, side by side.
+
+    pooled: conninfo names a transaction-pooling proxy, which must have more sessions than there are
+    processors: each takes a second one at times.
+    """
 
     def __init__(
         self,
@@ -91,6 +112,7 @@ class LiveProcessor:
         lane: int | None = None,
         limit: int = 500,
         budget: float = 60.0,
+        pooled: bool = False,
     ) -> None:
         self.conninfo = conninfo
         self.projection = projection
@@ -98,14 +120,18 @@ class LiveProcessor:
         self.lane = lane
         self._most = self._limit = self._claimed = limit
         self.budget = budget
+        self.pooled = pooled
         self.totals = BatchResult(*(0 for _ in fields(BatchResult)))
         self._conn: Connection | None = None
+        self._trial = Trial(self._connect, projection)
+        self._stuck = Stuck()
 
     def run(self, *, once: bool = False, stop: threading.Event | None = None) -> BatchResult:
         """Process until `stop` is set, or with `once` until nothing is left; return the counters.
 
         A fault of a batch (lost connection, deadlock, full disk, an engine being upgraded) rolls
-        it back, halves the next one, waits and tries again; with `once` at most 5 times in a row.
+        it back, halves the next one, waits and tries again; with `once` at most 5 times in a row,
+        not counting those that lead to one transaction which fails while others pass.
         Raises NotInstalled, EngineOutdated or DriverOutdated unless the engine is this driver's,
         and ReplayError when the engine refuses the processor itself, see claim_batch.
         """
@@ -117,10 +143,11 @@ class LiveProcessor:
                 try:
                     result = self.step()
                 except psycopg.Error as error:
-                    faults += 1
-                    if _is_refusal(error) or (once and faults == _TRIES_ONCE):
+                    if _is_refusal(error):
                         raise
-                    self._note_fault(error)
+                    faults += self._note_fault(error)
+                    if once and faults >= _TRIES_ONCE:
+                        raise
                     stop.wait(pause)
                     pause = min(pause * 2, _FAULT_MOST)
                     continue
@@ -140,15 +167,24 @@ class LiveProcessor:
 
     def step(self) -> BatchResult | None:
         """Process one batch; None when there was nothing to do."""
-        return process_batch(
-            self._connection(),
-            self.projection,
-            host_id=self.host_id,
-            lane=self.lane,
-            limit=self._limit,
-            budget=self.budget,
-            on_claim=self._note_size,
-        )
+        conn = self._connection()
+        self._trial.forget()
+        try:
+            return process_batch(
+                conn,
+                self.projection,
+                host_id=self.host_id,
+                lane=self.lane,
+                limit=self._limit,
+                budget=self.budget,
+                on_claim=self._begin,
+                on_complete=self._stuck.check,
+            )
+        except (Exception, KeyboardInterrupt):
+            # SystemExit, and a connection that is gone, are what a trial is about.
+            if not conn.closed:
+                self._trial.take_back()
+            raise
 
     def close(self) -> None:
         """Close the connection; the next step opens another."""
@@ -158,18 +194,31 @@ class LiveProcessor:
 
     def _connection(self) -> Connection:
         if self._conn is None or self._conn.closed:
-            self._conn = psycopg.connect(self.conninfo, autocommit=True)
-            self._conn.execute(NOTICE_DEATH)
+            self._conn = self._connect()
+            self._trial.reset()
         return self._conn
 
-    def _note_size(self, size: int) -> None:
-        self._claimed = size
+    def _connect(self) -> Connection:
+        # What a pooler's session has prepared is not in the next one.
+        return psycopg.connect(
+            self.conninfo, autocommit=True, prepare_threshold=None if self.pooled else 5
+        )
 
-    def _note_fault(self, error: psycopg.Error) -> None:
+    def _begin(self, batch: Sequence[ClaimedTransaction]) -> Mapping[int, str]:
+        self._claimed = len(batch)
+        given_up = self._stuck.begin(batch)
+        self._trial.begin(batch)
+        return given_up
+
+    def _note_fault(self, error: psycopg.Error) -> int:
+        """Be ready for the next try; return how many of those of `once` this one counts for."""
         # Whatever the fault has left the connection in, the next try begins afresh.
         self.close()
-        self._limit = max(min(self._limit, self._claimed) // 2, 1)
+        verdict = self._stuck.note(error)
+        halved = max(min(self._limit, self._claimed) // 2, 1)
+        self._limit = self._most if verdict is Verdict.GIVEN_UP else halved
         note_fault(self._connection, self.projection, error, host_id=self.host_id, lane=self.lane)
+        return _COUNTS.get(verdict, 0)
 
 
 def note_fault(
@@ -181,6 +230,7 @@ def note_fault(
     lane: int | None = None,
 ) -> None:
     """Log that a batch was rolled back whole, and show it in health if the database can."""
+    trace(error)
     code = error.sqlstate or type(error).__name__
     log.warning("%s: batch rolled back: %s", projection.name, code)
     try:

@@ -5,7 +5,6 @@ import inspect
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -33,12 +32,14 @@ class Event:
         self.host_id = host_id
         self.transaction_id = transaction_id
         self.payload = payload
+        self._attributes: dict[str, Any] | None = None
 
-    @cached_property
+    @property
     def attributes(self) -> dict[str, Any]:
         """The whole CloudEvent; handlers must not change it."""
-        attributes: dict[str, Any] = json.loads(self.payload)
-        return attributes
+        if self._attributes is None:
+            self._attributes = json.loads(self.payload)
+        return self._attributes
 
     @property
     def id(self) -> str:

@@ -84,6 +84,13 @@ class BatchTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimedTransaction(BatchTransaction):
+    """One transaction of a live batch, and how often it took a process or a connection down."""
+
+    crash_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class BatchResult:
     """What a completed batch came to, by decision."""
 

@@ -1,8 +1,9 @@
 """The crash harness: stop a process at a named step, kill it or its database, retry, look.
 
 A round plays one small story on a host of its own: transactions of which some fail, a plan that
-heals those, a follower that fails while it is drained, a plan for that one. Wherever the crash
-came, it must end as the same story without a crash does.
+heals those, a follower that fails while it is drained, a plan for that one. Or the first plan's
+holder dies, two people release its request, and a plan more heals what that leaves. Wherever the
+crash came, it must end as the same story without a crash does.
 """
 
 import json
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,6 @@ from pyreplay.client import Replay
 from pyreplay.cluster import Cluster, find_cluster
 from pyreplay.errors import InvalidReplayState, ReplayExecutionInProgress
 from pyreplay.live import LiveProcessor
-from pyreplay.projection import Projection
 from pyreplay.records import RequestStatus
 from tests.crash_driver import CALLS, release
 from tests.invariants import find_violations
@@ -53,6 +53,7 @@ POINTS = {
     ),
     "settling": ("_lower_barriers", "on conflict do nothing;", _RAISED),
     "finishing": ("_end_run", "returning * into v_request;", "true"),
+    "releasing": ("_release", "'REQUEST_RELEASED', p_request.status, p_reason);", "true"),
 }
 STEPS: dict[str, str | None] = dict.fromkeys(CALLS) | {
     "live: decided": "decided",
@@ -69,7 +70,10 @@ STEPS: dict[str, str | None] = dict.fromkeys(CALLS) | {
     "replay: drain captured": "captured",
     "replay: drain moved progress": "moved",
     "replay: drain woke the next": "woken",
+    "release: barriers lowered, before commit": "settling",
+    "release: released, before commit": "releasing",
 }
+RELEASING = [step for step in STEPS if step.startswith("release")]
 # Steps that one execution of two chunks passes more than once.
 _TWICE = {
     "replay: begun",
@@ -102,26 +106,39 @@ class Kill:
     """Where and how a round's process, or its database, is stopped.
 
     nth: at which passing of the step. limit: transactions a batch. noticed: the server itself finds
-    out that its client has died; else it is let go on, to find it out when it answers.
+    out that its client has died; else it is let go on, to find it out when it answers. holder: how
+    the one died whose request is released.
     """
 
     step: str
     nth: int = 1
     limit: int = 500
     noticed: bool = False
+    holder: "Kill | None" = None
+
+    @property
+    def role(self) -> str:
+        return self.step.partition(":")[0]
 
 
-def sample(count: int, seed: int) -> list[Kill]:
+# Deaths that leave barriers: over items that nobody has done; over one that is done, with nobody
+# woken behind it.
+DEATHS = [Kill("replay: loaded", nth=2), Kill("replay: completed")]
+
+
+def sample(count: int, seed: int, among: Iterable[str] = STEPS) -> list[Kill]:
     """So many kills, over all steps in turn; the same for the same seed."""
     chance = random.Random(seed)
-    steps = chance.sample(list(STEPS), len(STEPS))
+    steps = list(among)
+    chance.shuffle(steps)
     kills = []
     for step in (steps * (count // len(steps) + 1))[:count]:
         in_batches = step in CALLS and step.startswith("live")
         most = 3 if in_batches else 2 if step in _TWICE else 1
         limits = (2, 3, 4) if in_batches else (3, 5, 500)
         noticed = STEPS[step] is not None and chance.random() < 0.2
-        kills.append(Kill(step, chance.randint(1, most), chance.choice(limits), noticed))
+        holder = chance.choice(DEATHS) if step in RELEASING else None
+        kills.append(Kill(step, chance.randint(1, most), chance.choice(limits), noticed, holder))
     return kills
 
 
@@ -189,7 +206,7 @@ class Rig:
             pause_at(self.world.conn, function, after=after, name=name, when=when)
         # Started ahead of its turn: its imports take longer than all else.
         self.spare = start_process()
-        self.clean, _ = self.play(None)
+        self.clean: dict[Kill | None, dict[str, Any]] = {}
 
     def close(self) -> None:
         _end(self.spare)
@@ -197,64 +214,104 @@ class Rig:
 
     def round(self, kill: Kill) -> tuple[float, list[str]]:
         """Play the story with that crash: the seconds to its recovery, and what was wrong then."""
-        ended, seconds = self.play(kill)
+        if kill.holder not in self.clean:
+            self.clean[kill.holder], _ = self.play(None, kill.holder)
+        ended, seconds = self.play(kill, kill.holder)
         wrong = [
             f"{what}: {ended[what]} is not {clean}"
-            for what, clean in self.clean.items()
+            for what, clean in self.clean[kill.holder].items()
             if ended[what] != clean
         ]
         found = find_violations(self.world.conn)
         return seconds, wrong + [f"{rule}: {rows}" for rule, rows in found.items()]
 
-    def play(self, kill: Kill | None) -> tuple[dict[str, Any], float]:
+    def play(self, kill: Kill | None, holder: Kill | None) -> tuple[dict[str, Any], float]:
         """Play the story on a new host; return how it ended, and the seconds to the recovery."""
-        host, role = uuid4(), kill.step.split(":")[0] if kill else ""
+        host, role = uuid4(), kill.role if kill else ""
         seconds = 0.0
         with self.world.conn.transaction():
             for transaction_id, labels in STORY.items():
                 self.world.append(transaction_id, *labels, host_id=host)
         if kill and role == "live":
-            seconds = self._crash(
-                kill, host, BROKEN, None, lambda: self._live_again(host, BROKEN, kill)
-            )
+            order = {"host": str(host), "bad": sorted(BROKEN), "limit": kill.limit}
+            seconds = self._crash(kill, order, lambda: self._live_again(host, BROKEN, kill.limit))
         self._live(host, BROKEN)
-        first = self._plan(host)
+        requests = [self._plan(host)]
+        if holder:
+            seconds = self._die_and_release(requests[0], holder, kill)
+            requests.append(self._plan(host))
+        first = requests[-1]
         if kill and role == "replay":
-            seconds = self._crash(
-                kill, host, HALF, first, lambda: self._execute_again(first, release(HALF))
+            seconds = self._crash_execution(
+                kill, first, lambda: self._retry(first, lambda: self._execute(first, HALF))
             )
         else:
-            self._execute(first, release(HALF))
+            self._execute(first, HALF)
         self._live(host, HALF)
-        second = self._plan(host)
-        self._execute(second, release(WHOLE))
+        requests.append(self._plan(host))
+        self._execute(requests[-1], WHOLE)
         self._live(host, WHOLE)
-        return self._ended(host, first, second), seconds
+        return self._ended(host, requests), seconds
 
-    def _crash(
-        self,
-        kill: Kill,
-        host: UUID,
-        bad: set[str],
-        request: RequestStatus | None,
-        retry: Callable[[], float],
+    def _die_and_release(self, request: RequestStatus, holder: Kill, kill: Kill | None) -> float:
+        """Let the holder die, and two people release its request; the second one may die too."""
+        key = request.host_id, request.request_id
+        self._crash_execution(holder, request, time.monotonic)
+        asked = self.world.as_person("alice").release_request(*key, "nobody retries")
+        assert asked.impact["barrier_count"], "the holder left no barriers"
+        before = self._standing(request)
+
+        def decide() -> float:
+            bob = self.world.as_person("bob")
+            bob.release_request(*key, "agreed", asked.action_id, asked.impact)
+            return time.monotonic()
+
+        if kill:
+            order = {
+                "host": str(request.host_id),
+                "request": str(request.request_id),
+                "action": str(asked.action_id),
+                "impact": asked.impact,
+            }
+            seconds = self._crash(kill, order, lambda: self._retry(request, decide, "RELEASED"))
+        else:
+            decide()
+            seconds = 0.0
+        after = self._standing(request)
+        assert after == before, f"I19: released, {after} is not {before}"
+        released = self.world.replay.get_request(*key)
+        assert (released.status, released.failure_code) == ("FAILED", "RELEASED")
+        assert released.fence == request.fence + 2, "I9: a release raises the fence"
+        assert released.barrier_count == 0, "I11: a barrier outlived the release"
+        return seconds
+
+    def _standing(self, request: RequestStatus) -> tuple[dict[str, int], list[str]]:
+        """What a release leaves as it is: progress, and what failed."""
+        failures = self.world.failures(host_id=request.host_id)
+        return self.world.progress(request.host_id), [f.transaction_id for f in failures]
+
+    def _crash_execution(
+        self, kill: Kill, request: RequestStatus, retry: Callable[[], float]
     ) -> float:
+        order = {
+            "host": str(request.host_id),
+            "bad": sorted(HALF),
+            "request": str(request.request_id),
+            "plan_hash": request.plan_hash.hex(),
+        }
+        return self._crash(kill, order, retry)
+
+    def _crash(self, kill: Kill, order: dict[str, Any], retry: Callable[[], float]) -> float:
         """Start the process, crash it at its step, retry; return the seconds between the two."""
         point = STEPS[kill.step]
-        order = {
-            "dsn": make_conninfo(
-                stopping_at(self.dsn, point) if point else self.dsn, application_name="doomed"
-            ),
-            "role": "live" if request is None else "replay",
+        dsn = stopping_at(self.dsn, point) if point else self.dsn
+        user = {"user": "bob"} if kill.role == "release" else {}
+        order |= {
+            "dsn": make_conninfo(dsn, application_name="doomed", **user),
+            "role": kill.role,
             "step": kill.step,
             "nth": kill.nth,
-            "limit": kill.limit,
-            "host": str(host),
-            "bad": sorted(bad),
         }
-        if request is not None:
-            order["request"] = str(request.request_id)
-            order["plan_hash"] = request.plan_hash.hex()
         with hold(self.dsn, point or "nowhere") as held, self._process(order) as process:
             if point:
                 held.wait_until_reached()
@@ -263,7 +320,7 @@ class Rig:
                 assert process.stdout.readline() == "reached\n", "it never came there"
             began = time.monotonic()
             if self.cluster:
-                self._stop_database(process)
+                self._stop_database(process, kill.role)
                 return retry() - began
             process.send_signal(signal.SIGKILL)
             if not kill.noticed:
@@ -285,15 +342,16 @@ class Rig:
         finally:
             _end(process)
 
-    def _stop_database(self, process: subprocess.Popen[str]) -> None:
+    def _stop_database(self, process: subprocess.Popen[str], role: str) -> None:
         """Stop the server at once and start it again; the process finds out and ends."""
         assert self.cluster
         stop = ("stop", "-w", "-m", "immediate", "-D", self.cluster.data)
         self.cluster.programs.run("pg_ctl", *stop)
         self.cluster.launch()
         _, errors = process.communicate("\n", timeout=60)
-        # A live processor goes on by itself, and a replay that has succeeded has nothing to lose.
-        assert not process.returncode or "ReplayExecutionUnavailable" in errors, errors
+        # A live processor goes on by itself, and what has come to its end has nothing to lose.
+        lost = "OperationalError" if role == "release" else "ReplayExecutionUnavailable"
+        assert not process.returncode or lost in errors, errors
         self.world.close()
         self.world = World(self.dsn)
 
@@ -304,10 +362,10 @@ class Rig:
     def _live(self, host: UUID, bad: set[str], limit: int = 500) -> None:
         LiveProcessor(self.dsn, release(bad), host_id=host, limit=limit).run(once=True)
 
-    def _live_again(self, host: UUID, bad: set[str], kill: Kill) -> float:
+    def _live_again(self, host: UUID, bad: set[str], limit: int) -> float:
         """Process what the dead one left, once its claim is gone with it."""
         self._wait_until_gone()
-        self._live(host, bad, kill.limit)
+        self._live(host, bad, limit)
         return time.monotonic()
 
     def _plan(self, host: UUID) -> RequestStatus:
@@ -319,36 +377,39 @@ class Rig:
             host, request.request_id, request.plan_hash, reason="looks right"
         )
 
-    def _execute(
-        self,
-        request: RequestStatus,
-        projection: Projection,
-        on_claim: Callable[[Any], None] | None = None,
-    ) -> RequestStatus:
+    def _execute(self, request: RequestStatus, bad: set[str]) -> float:
+        """Execute to the end; return when that was accepted."""
         key = request.host_id, request.request_id, request.plan_hash
+        accepted: list[float] = []
         with psycopg.connect(self.dsn, autocommit=True) as conn:
             Replay(conn).execute_request(*key, reason="go on")
-            return execution.execute(conn, projection, *key, on_progress=on_claim)
+            execution.execute(
+                conn, release(bad), *key, on_progress=lambda _: accepted.append(time.monotonic())
+            )
+        return accepted[0]
 
-    def _execute_again(self, request: RequestStatus, projection: Projection) -> float:
-        """Retry until it is accepted; return when that was."""
-        accepted: list[float] = []
+    def _retry(
+        self, request: RequestStatus, call: Callable[[], float], failure_code: str | None = None
+    ) -> float:
+        """Call again until it is accepted, or finds its end reached; return when that was.
+
+        failure_code: with which the request ends; null: it succeeds.
+        """
         deadline = time.monotonic() + 30
         while True:
             try:
-                self._execute(request, projection, lambda _: accepted.append(time.monotonic()))
+                return call()
             except ReplayExecutionInProgress:
-                assert time.monotonic() < deadline, "the dead holder never lets go"
+                assert time.monotonic() < deadline, "the dead one never lets go"
                 self.world.conn.execute("select pg_sleep(0.01)")
             except InvalidReplayState:
                 # It had come to its end. Nothing is left to take up.
-                status = self.world.replay.get_request(request.host_id, request.request_id)
-                assert status.status == "SUCCEEDED"
+                found = self.world.replay.get_request(request.host_id, request.request_id)
+                ends = "FAILED" if failure_code else "SUCCEEDED", failure_code
+                assert (found.status, found.failure_code) == ends
                 return time.monotonic()
-            else:
-                return accepted[0]
 
-    def _ended(self, host: UUID, *requests: RequestStatus) -> dict[str, Any]:
+    def _ended(self, host: UUID, requests: list[RequestStatus]) -> dict[str, Any]:
         """All by which two rounds can be compared."""
 
         def ask(query: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The process that tests.crash kills: it processes live, or executes, and stops at a named step.
+"""The process that tests.crash kills: it processes live, executes or releases, and stops at a step.
 
 It reads its order, one line of JSON. At a step of its own it says so in one line and goes on when
 it is sent one more; at a step inside of the database it waits there (tests.schedule).
@@ -34,6 +34,7 @@ CALLS: dict[str, tuple[Any, str]] = {
     "replay: drained, before commit": (Replay, "complete_batch"),
     "replay: drained": (execution, "process_batch"),
     "replay: finished": (execution, "execute"),
+    "release: committed": (Replay, "release_request"),
 }
 
 
@@ -76,18 +77,35 @@ def stop_behind(owner: Any, name: str, nth: int) -> None:
     setattr(owner, name, stopping)
 
 
+def process_live(order: dict[str, Any]) -> None:
+    processor = live.LiveProcessor(
+        order["dsn"], release(order["bad"]), host_id=UUID(order["host"]), limit=order["limit"]
+    )
+    processor.run(once=True)
+
+
+def replay(order: dict[str, Any]) -> None:
+    key = UUID(order["host"]), UUID(order["request"]), bytes.fromhex(order["plan_hash"])
+    with psycopg.connect(order["dsn"], autocommit=True) as conn:
+        Replay(conn).execute_request(*key, reason="go")
+        execution.execute(conn, release(order["bad"]), *key)
+
+
+def release_request(order: dict[str, Any]) -> None:
+    key = UUID(order["host"]), UUID(order["request"])
+    with psycopg.connect(order["dsn"], autocommit=True) as conn:
+        conn.execute(live.NOTICE_DEATH)
+        Replay(conn).release_request(*key, "agreed", UUID(order["action"]), order["impact"])
+
+
+ROLES = {"live": process_live, "replay": replay, "release": release_request}
+
+
 def main() -> None:
     order = json.loads(sys.stdin.readline() or sys.exit())
     if order["step"] in CALLS:
         stop_behind(*CALLS[order["step"]], order["nth"])
-    dsn, host_id, projection = order["dsn"], UUID(order["host"]), release(order["bad"])
-    if order["role"] == "live":
-        live.LiveProcessor(dsn, projection, host_id=host_id, limit=order["limit"]).run(once=True)
-        return
-    key = host_id, UUID(order["request"]), bytes.fromhex(order["plan_hash"])
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        Replay(conn).execute_request(*key, reason="go")
-        execution.execute(conn, projection, *key)
+    ROLES[order["role"]](order)
 
 
 if __name__ == "__main__":

@@ -15,23 +15,28 @@ from uuid import UUID
 
 import psycopg
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from psycopg.conninfo import make_conninfo
 from psycopg.errors import LockNotAvailable
 from psycopg.pq import TransactionStatus
 
 from pyreplay import execution
 from pyreplay.client import Replay
 from pyreplay.errors import (
+    ActionExpired,
     AggregateProjectionBlocked,
+    ApproverMustDiffer,
+    ImpactChanged,
     LeaseLost,
     PlanExpired,
     ReplayExecutionInProgress,
+    ReplayExecutionPaused,
     ScopeBusy,
     StalePlan,
 )
 from pyreplay.executor import Mode, Outcome, run_batch
 from pyreplay.live import process_batch
-from pyreplay.records import BatchTransaction, RequestStatus
+from pyreplay.records import BatchTransaction, PendingAction, RequestStatus
 from tests.invariants import find_violations
 from tests.support import freeze, wait_until
 from tests.world import AT_REST_EMPTY, World, divide, fail
@@ -48,9 +53,12 @@ ANY = st.integers(0, 99)
 STEPS, LIMIT = st.integers(1, 4), st.integers(1, 6)
 LANE = st.sampled_from([None, None, None, *range(LANES)])
 RARELY = st.sampled_from([False, False, False, True])
+ASKING = st.sampled_from(["alice", "alice", "alice", "alice", "bob"])
 WORK = st.tuples(NAMES, RARELY, RARELY)
 STEP: dict[str, Any] = {"steps": STEPS, "who": ONE_OF_TWO, "limit": LIMIT, "linger": RARELY}
 LIVE_STEP = STEP | {"steps": st.integers(1, 2), "lane": LANE, "woken_only": RARELY}
+MIDWAY = st.integers(2, 10)
+ITEM_BY_ITEM: dict[str, Any] = {"crowded": False, "limit": 1, "linger": False}
 REPLAY_STEP = STEP | {"steps": st.integers(1, 6), "pick": ANY, "crowded": RARELY}
 
 
@@ -72,10 +80,15 @@ class Work:
 
 @dataclass(slots=True)
 class Request:
-    """A plan and its execution. `liveness`: the session that holds its liveness lock."""
+    """A plan and its execution.
+
+    `dry`: it commits nothing. `liveness`: the session that holds its liveness lock. `asked`: the
+    release that somebody asked for.
+    """
 
     status: RequestStatus
     items: list[str]
+    dry: bool = False
     state: str = "AWAITING_APPROVAL"
     pending: list[str] = field(default_factory=list)
     failed: bool = False
@@ -83,6 +96,7 @@ class Request:
     lease_until: datetime | None = None
     pooled: bool = False
     liveness: int | None = None
+    asked: PendingAction | None = None
 
     @property
     def key(self) -> tuple[UUID, UUID]:
@@ -125,6 +139,9 @@ class Model:
 
     def barred(self, work: Work) -> set[str]:
         return work.scopes & self.barriers.keys()
+
+    def barriers_of(self, request: Request) -> set[str]:
+        return {scope for scope, owner in self.barriers.items() if owner is request}
 
     def lower(self, request: Request) -> None:
         self.barriers = {s: r for s, r in self.barriers.items() if r is not request}
@@ -186,7 +203,11 @@ class ExecutorSession(LiveSession):
 
 
 class Machine(RuleBasedStateMachine):
-    """The steps that sessions take. `taken` counts those of all runs in `world`."""
+    """The steps that sessions take. `taken` counts those of all runs in `world`.
+
+    Two runs that draw the same need not see the same, for lanes and locks hang on the host. So what
+    is drawn never depends on what was seen: no rule has a precondition; some find nothing to do.
+    """
 
     hosts: Iterator[UUID] = (UUID(int=(1 << 127) + number) for number in range(1 << 60))
     taken = 0
@@ -198,15 +219,17 @@ class Machine(RuleBasedStateMachine):
         self.now = datetime(2030, 1, 1, tzinfo=UTC)
         self.model = Model()
         self.requests: list[Request] = []
-        self.paused = False
+        self.paused, self.stopped = False, False
         self.admin, self.slow = Session(world.dsn), Session(world.dsn)
         self.live = [LiveSession(world.dsn) for _ in range(2)]
         self.executors = [ExecutorSession(world.dsn) for _ in range(2)]
+        world.as_person("bob")
+        self.bob = Session(make_conninfo(world.dsn, user="bob"))
         self.admin.replay.set_lanes(self.host, LANES)
 
     @property
     def sessions(self) -> list[Session]:
-        return [self.slow, *self.live, *self.executors]
+        return [self.slow, *self.live, *self.executors, self.bob]
 
     def others(self, session: Session) -> list[Session]:
         return [other for other in self.sessions if other is not session]
@@ -222,7 +245,8 @@ class Machine(RuleBasedStateMachine):
         try:
             return call(session.replay)
         except psycopg.Error as error:
-            assert isinstance(error, allowed), f"{type(error).__name__}: {error}"
+            number = "I14: " if isinstance(error, ReplayExecutionPaused) else ""
+            assert isinstance(error, allowed), f"{number}{type(error).__name__}: {error}"
             session.roll_back()
             return error
 
@@ -283,6 +307,16 @@ class Machine(RuleBasedStateMachine):
     def append_some(self, wanted: list[tuple[list[str], bool, bool]]) -> None:
         for names, twice, fails in wanted:
             self.append(self.admin, self.draw_work(names, twice), fails, linger=False)
+
+    def fail_some(self, pick: int) -> None:
+        """Give executors something to replay: left alone, next to nothing fails."""
+        names = AGGREGATES + GRAPHS
+        for number in range(3):
+            work = self.draw_work([names[(pick + number) % len(names)]], twice=False)
+            self.append(self.admin, work, fails=True, linger=False)
+        for session in self.live:
+            for _ in range(4):
+                self.step_live(session, None, 99, False, False)
 
     @rule(names=NAMES.filter(bool), fails=RARELY)
     def append_slowly(self, names: list[str], fails: bool) -> None:
@@ -417,7 +451,6 @@ class Machine(RuleBasedStateMachine):
             else:
                 self.model.apply(t.transaction_id)
 
-    @precondition(lambda self: self.model.barriers)
     @rule(pick=ANY, fails=RARELY)
     def crowd(self, pick: int, fails: bool) -> None:
         self.come_to_barrier(pick, fails)
@@ -434,12 +467,20 @@ class Machine(RuleBasedStateMachine):
 
     # Plans
 
-    @precondition(lambda self: self.model.open)
-    @rule(many=st.integers(1, 3), pick=ANY, closure=RARELY, agreed=st.sampled_from([0, 1, 2, 2]))
-    def plan(self, many: int, pick: int, closure: bool, agreed: int) -> None:
-        self.plan_some(many, pick, closure, agreed)
+    @rule(
+        many=st.integers(1, 3),
+        pick=ANY,
+        closure=RARELY,
+        agreed=st.sampled_from([0, 1, 2, 2]),
+        dry=RARELY,
+    )
+    def plan(self, many: int, pick: int, closure: bool, agreed: int, dry: bool) -> None:
+        if self.model.open:
+            self.plan_some(many, pick, closure, agreed, dry)
 
-    def plan_some(self, many: int, pick: int, closure: bool, agreed: int) -> None:
+    def plan_some(
+        self, many: int, pick: int, closure: bool, agreed: int, dry: bool = False
+    ) -> None:
         failed = {f.transaction_id: f for f in self.failures()}
         assert failed.keys() == self.model.open
         names = sorted(failed)
@@ -449,12 +490,13 @@ class Machine(RuleBasedStateMachine):
             self.host,
             self.world.projection.name,
             strategy="DEPENDENCY_CLOSURE" if closure else "EXACT",
+            mode="ROLLBACK_DRY_RUN" if dry else "EXECUTE",
             failure_ids=[failed[name].failure_id for name in chosen],
             reason="handler fixed",
         )
         items = [i.transaction_id for i in alice.list_items(self.host, status.request_id)]
         assert set(items) == set(chosen)
-        request = Request(status, items, pending=list(items))
+        request = Request(status, items, dry, pending=list(items))
         self.requests.append(request)
         for _ in range(agreed):
             self.agree_on(request)
@@ -467,7 +509,6 @@ class Machine(RuleBasedStateMachine):
         freeze(person.conn, self.now.isoformat())
         return person
 
-    @precondition(lambda self: self.requests)
     @rule(pick=ANY, cancels=RARELY)
     def agree(self, pick: int, cancels: bool) -> None:
         idle = [r for r in self.requests if r.state in ("AWAITING_APPROVAL", "APPROVED")]
@@ -479,7 +520,11 @@ class Machine(RuleBasedStateMachine):
     def agree_on(self, request: Request) -> None:
         """The second person's approval, or the intent."""
         key = *request.key, request.status.plan_hash
-        stale = not set(request.items) <= self.model.open
+        refusals: dict[type[psycopg.Error], bool] = {
+            PlanExpired: request.status.expires_at <= self.now,
+            ReplayExecutionPaused: self.stopped and request.state == "APPROVED",
+            StalePlan: not set(request.items) <= self.model.open,
+        }
         try:
             if request.state == "AWAITING_APPROVAL":
                 self.as_person("bob").approve_request(*key, reason="looks right")
@@ -487,12 +532,11 @@ class Machine(RuleBasedStateMachine):
                 self.as_person("alice").execute_request(*key, reason="go")
             else:
                 return
-        except (StalePlan, PlanExpired) as error:
-            expired = request.status.expires_at <= self.now
-            assert expired if isinstance(error, PlanExpired) else stale, str(error)
+        except tuple(refusals) as error:
+            assert refusals[type(error)], str(error)
             return
-        assert request.status.expires_at > self.now, "an expired plan went on"
-        assert not stale, "I7: a stale plan went on"
+        for refusal, is_due in refusals.items():
+            assert not is_due, f"I7, I14: a plan went on, without {refusal.__name__}"
         request.state = {"AWAITING_APPROVAL": "APPROVED", "APPROVED": "INTENDED"}[request.state]
 
     def cancel(self, request: Request) -> None:
@@ -537,8 +581,10 @@ class Machine(RuleBasedStateMachine):
     def claim_request(self, session: ExecutorSession, pick: int) -> None:
         intended = [r for r in self.requests if r.state == "INTENDED"]
         if not intended:
+            if not self.model.open:
+                self.fail_some(pick)
             if self.model.open:
-                self.plan_some(1 + pick % 3, pick, False, 2)
+                self.plan_some(1 + pick % 3, pick, False, 2, dry=pick % 4 == 3)
             return
         self.claim(session, intended[pick % len(intended)])
 
@@ -550,10 +596,12 @@ class Machine(RuleBasedStateMachine):
                 *request.key, request.status.plan_hash, budget=LEASE
             ),
             *[ReplayExecutionInProgress] * held,
+            *[ReplayExecutionPaused] * self.stopped,
         )
         if isinstance(answer, psycopg.Error):
             return
         assert not held, "I10: two sessions hold one request"
+        assert not self.stopped, "I14: a claim while execution is paused"
         alive = request.liveness in [s.pid for s in self.others(session)]
         request.pooled = alive
         request.liveness = request.liveness if alive else session.pid
@@ -625,9 +673,11 @@ class Machine(RuleBasedStateMachine):
             session,
             lambda replay, key: replay.begin_items(*key, limit=limit),
             *[ScopeBusy] * busy,
+            *[ReplayExecutionPaused] * self.stopped,
         )
         if count is None:
             return
+        assert not self.stopped, "I14: a chunk begins while execution is paused"
         assert not busy, "I11: a barrier rises in a scope that is taken"
         assert count == len(chunk)
 
@@ -645,12 +695,17 @@ class Machine(RuleBasedStateMachine):
         session.back = "begun"
         # Never LockNotAvailable: nothing live and no other chunk holds what a run locks.
         batch = self.write(
-            session, lambda replay, key: replay.load_items(*key), *[StalePlan] * stale
+            session,
+            lambda replay, key: replay.load_items(*key),
+            *[StalePlan] * stale,
+            *[ReplayExecutionPaused] * self.stopped,
         )
         if batch is None:
-            if session.request:
+            # A pause comes first, and leaves the chunk to be loaded later, or to be given up.
+            if session.request and not self.stopped:
                 session.stage, session.stale = "done", True
             return
+        assert not self.stopped, "I14: a chunk is loaded while execution is paused"
         assert not stale, "I10: a failure that is resolved was loaded"
         assert [t.transaction_id for t in batch] == list(session.chunk), "I7: other items"
         session.batch = batch
@@ -658,20 +713,22 @@ class Machine(RuleBasedStateMachine):
 
     def complete_items(self, session: ExecutorSession, linger: bool) -> None:
         request, batch, outcome = session.request, session.batch, session.outcome
+        assert request
+
+        def complete(replay: Replay, key: tuple[UUID, UUID, int]) -> tuple[None]:
+            reports: dict[str, Any] = {"failures": outcome.failures, "upto": outcome.upto}
+            if request.dry:
+                return (replay.roll_back_items(*key, **reports),)
+            return (replay.complete_items(*key, batch[0].xact_id, **reports),)
+
+        if request.dry:
+            session.roll_back()
+            session.conn.execute("begin")
         session.back = "begun"
-        self.write(
-            session,
-            lambda replay, key: (
-                replay.complete_items(
-                    *key, batch[0].xact_id, failures=outcome.failures, upto=outcome.upto
-                ),
-            ),
-        )
-        if not session.is_open:
+        if not self.write(session, complete):
             return
 
         def effect() -> None:
-            assert request
             session.stage = "done"
             failed = {report["ord"] for report in outcome.failures}
             for t in batch:
@@ -680,9 +737,10 @@ class Machine(RuleBasedStateMachine):
                 if t.ord in failed:
                     request.failed = True
                 elif t.ord <= (outcome.upto or t.ord):
-                    self.model.apply(t.transaction_id)
-                    self.model.open.remove(t.transaction_id)
                     request.pending.remove(t.transaction_id)
+                    if not request.dry:
+                        self.model.apply(t.transaction_id)
+                        self.model.open.remove(t.transaction_id)
 
         session.effects.append(effect)
         self.finish(session, linger, back="begun")
@@ -690,8 +748,8 @@ class Machine(RuleBasedStateMachine):
     def settle_items(self, session: ExecutorSession, linger: bool, *, yields: bool = False) -> None:
         request = session.request
         assert request
-        scopes = {scope for scope, owner in self.model.barriers.items() if owner is request}
-        busy = any(scopes & s.scopes or (scopes and s.wakes) for s in self.others(session))
+        scopes = self.model.barriers_of(request)
+        busy = self.is_settle_busy(session, scopes)
         code = "STALE_PLAN" if session.stale and not yields else None
         session.conn.execute("begin")
         session.back = session.stage
@@ -724,9 +782,112 @@ class Machine(RuleBasedStateMachine):
         session.effects.append(effect)
         self.finish(session, linger, back=session.back)
 
+    def is_settle_busy(self, session: Session, scopes: set[str]) -> bool:
+        """Whether another session is in the way of who lowers barriers in these scopes."""
+        return any(scopes & s.scopes or (scopes and s.wakes) for s in self.others(session))
+
+    # Releases
+
+    @rule(pick=ANY, name=ASKING, linger=RARELY)
+    def release(self, pick: int, name: str, linger: bool) -> None:
+        """Ask to end an execution; or let bob do it, where that was asked for."""
+        intended = [r for r in self.requests if r.state == "INTENDED"]
+        if self.bob.is_open:
+            self.bob.commit()
+        elif intended:
+            request = intended[pick % len(intended)]
+            if request.asked:
+                self.decide_release(request, request.asked, linger)
+            else:
+                self.ask_release(request, name)
+
+    @rule(who=ONE_OF_TWO, steps=MIDWAY, pick=ANY, dies=st.booleans(), linger=RARELY)
+    def abandon(self, who: int, steps: int, pick: int, dies: bool, linger: bool) -> None:
+        """Let a holder die, or sleep past its lease and wake up after a release by two people."""
+        session = self.executors[who]
+        self.replay(steps, who, pick=pick, **ITEM_BY_ITEM)
+        request = session.request
+        if not request or request.state != "INTENDED" or self.bob.is_open:
+            return
+        if dies:
+            self.end(session)
+            session.connect()
+        self.now += LEASE
+        self.ask_release(request, "alice")
+        if request.asked:
+            self.decide_release(request, request.asked, linger)
+        if not dies:
+            self.step_executor(session, 0, 1, False)
+
+    def ask_release(self, request: Request, name: str) -> None:
+        held = self.is_held(request, self.admin)
+        try:
+            asked = self.as_person(name).release_request(*request.key, "nobody retries")
+        except ReplayExecutionInProgress:
+            assert held, "a dead holder is in the way of a release"
+            return
+        assert not held, "I9: a release is asked for while a holder lives"
+        assert asked.impact == self.impact_of(request)
+        request.asked = asked
+
+    def decide_release(self, request: Request, asked: PendingAction, linger: bool) -> None:
+        session = self.bob
+        scopes = self.model.barriers_of(request)
+        refusals: dict[type[psycopg.Error], bool] = {
+            ReplayExecutionInProgress: self.is_held(request, session),
+            ActionExpired: asked.expires_at <= self.now,
+            ApproverMustDiffer: asked.requested_by == "bob",
+            ImpactChanged: asked.impact != self.impact_of(request),
+        }
+        session.conn.execute("begin")
+        answer = self.ask(
+            session,
+            lambda replay: replay.release_request(
+                *request.key, "agreed", asked.action_id, asked.impact
+            ),
+            *[refusal for refusal, is_due in refusals.items() if is_due],
+            *[LockNotAvailable] * self.is_settle_busy(session, scopes),
+        )
+        if isinstance(answer, psycopg.Error):
+            if not isinstance(answer, ReplayExecutionInProgress | LockNotAvailable):
+                request.asked = None
+            return
+        for refusal, is_due in refusals.items():
+            assert not is_due, f"I8, I9: released, without {refusal.__name__}"
+
+        def effect() -> None:
+            self.model.lower(request)
+            request.state, request.lease_until = "ENDED", None
+            request.fence += 1
+            session.stage = "idle"
+            self.check_released(request)
+
+        session.row, session.scopes, session.wakes = request, scopes, True
+        session.effects.append(effect)
+        self.finish(session, linger, back="idle")
+
+    def impact_of(self, request: Request) -> dict[str, int]:
+        left = len(request.pending) - request.failed
+        return {
+            "fence": request.fence,
+            "done_count": len(request.items) - left,
+            "left_open_count": left,
+            "barrier_count": len(self.model.barriers_of(request)),
+        }
+
+    def check_released(self, request: Request) -> None:
+        found = self.world.replay.get_request(*request.key)
+        assert (found.status, found.failure_code) == ("FAILED", "RELEASED")
+        assert found.fence == request.fence, "I9: a release raises the fence"
+        progress = self.world.progress(self.host)
+        moved = {key.removeprefix("Thing:"): version for key, version in progress.items()}
+        assert moved == self.model.progress, "I19: a release moves progress"
+        failed = {failure.transaction_id for failure in self.failures()}
+        assert failed == self.model.open, "I19: a release resolves a failure"
+
     # Accidents, and what people do
 
-    @rule(which=st.integers(0, 4), is_killed=st.booleans())
+    @rule(which=st.integers(0, 5), is_killed=st.booleans())
     def stop(self, which: int, is_killed: bool) -> None:
         """Roll a session back, or end it and put another in its place, whatever it does."""
         session = self.sessions[which]
@@ -758,6 +919,7 @@ class Machine(RuleBasedStateMachine):
     def pass_time(self, seconds: int, paused: bool) -> None:
         self.now += timedelta(seconds=seconds)
         self.move_projection(paused=paused)
+        self.switch_execution(stops=False)
 
     def move_projection(self, *, paused: bool) -> None:
         replay, name = self.admin.replay, self.world.projection.name
@@ -766,6 +928,29 @@ class Machine(RuleBasedStateMachine):
         elif self.paused and not paused:
             replay.resume_projection(name, reason="looked at it")
         self.paused = paused
+
+    @rule(who=ONE_OF_TWO, steps=MIDWAY, pick=ANY, lasts=RARELY)
+    def pause_midway(self, who: int, steps: int, pick: int, lasts: bool) -> None:
+        """Pause all executions while one of them is at work."""
+        self.replay(steps, who, pick=pick, **ITEM_BY_ITEM)
+        self.switch_execution(stops=True)
+        self.replay(2, who, pick=pick, **ITEM_BY_ITEM)
+        self.switch_execution(stops=lasts)
+
+    def switch_execution(self, *, stops: bool) -> None:
+        """Pause all executions, or allow them again."""
+        query = """
+            select r.request_id, r.status, r.fence, r.lease_until, (
+              select count(*) from replay.barrier b where b.request_id = r.request_id)
+            from replay.request r where r.host_id = %s order by r.request_id"""
+        before = self.admin.conn.execute(query, (self.host,)).fetchall()
+        if stops:
+            self.admin.replay.pause_execution("a look at it")
+        else:
+            self.admin.replay.resume_execution("looked at it")
+        self.stopped = stops
+        after = self.admin.conn.execute(query, (self.host,)).fetchall()
+        assert after == before, "I14: an execution starts or ends by itself"
 
     # What must hold
 
@@ -791,6 +976,7 @@ class Machine(RuleBasedStateMachine):
         finally:
             self.end(*self.sessions)
             self.move_projection(paused=False)
+            self.admin.replay.resume_execution("the end")
             self.admin.conn.close()
             self.world.trouble.clear()
 
@@ -803,20 +989,33 @@ class Machine(RuleBasedStateMachine):
             session.connect()
         self.world.trouble.clear()
         self.move_projection(paused=False)
+        self.switch_execution(stops=False)
         self.now += LEASE
-        for request in self.requests:
-            if request.state == "INTENDED":
-                self.execute(request)
+        # First the barriers, of which one request may be in the way of another.
+        for process in (self.settle, self.execute):
+            for request in self.requests:
+                if request.state == "INTENDED":
+                    process(request)
         self.drain()
         while self.model.open:
             self.plan_all()
             self.drain()
         self.compare()
 
-    def execute(self, request: Request) -> None:
+    def settle(self, request: Request) -> None:
+        """Take up what a dead holder left, and no more."""
+        status = self.process_request(request, items=0)
+        ended = request.failed or not request.pending
+        assert (status.status in execution.ENDED) == ended
+        request.state = "ENDED" if ended else "INTENDED"
+
+    def process_request(self, request: Request, items: int | None) -> RequestStatus:
         freeze(self.admin.conn, self.now.isoformat())
         key = *request.key, request.status.plan_hash
-        status = execution.execute(self.admin.conn, self.world.projection, *key)
+        return execution.execute(self.admin.conn, self.world.projection, *key, items=items)
+
+    def execute(self, request: Request) -> None:
+        status = self.process_request(request, items=None)
         stale = not set(request.pending) <= {*self.model.open}
         expected = "FAILED" if request.failed or stale else "SUCCEEDED"
         assert status.status == expected, f"{status.status}, not {expected}"

@@ -11,7 +11,7 @@ from statistics import median
 import pytest
 
 from pyreplay.embedded import find_binaries
-from tests.crash import STEPS, Kill, Results, holders, open_rig, sample
+from tests.crash import DEATHS, RELEASING, STEPS, Kill, Results, holders, open_rig, sample
 from tests.schedule import replace_in
 from tests.servers import Server, open_server
 
@@ -56,7 +56,8 @@ def test_a_killed_process_loses_and_doubles_nothing(server: Server) -> None:
 
 def test_a_stopped_database_loses_and_doubles_nothing_X12_L5(crashing_server: Server) -> None:
     results = Results()
-    play("database", crashing_server, sample(11, SEED), results)
+    kills = sample(11, SEED) + sample(len(RELEASING), SEED, RELEASING)
+    play("database", crashing_server, kills, results)
     assert results.violations == []
 
 
@@ -69,13 +70,34 @@ def test_a_retry_is_accepted_within_5_seconds_of_the_kill(server: Server, report
     assert median(times) < RECOVERY_MOST
 
 
-def test_the_harness_finds_a_retry_that_forgets_the_settle(server: Server) -> None:
+@pytest.mark.parametrize(
+    "kill",
+    [Kill("replay: completed"), Kill("release: released, before commit", holder=DEATHS[1])],
+    ids=["retry", "release"],
+)
+def test_the_harness_finds_that_the_settle_is_forgotten(kill: Kill, server: Server) -> None:
     """Sabotage: what a dead holder left behind is swept away, and nobody woken."""
     forget = "delete from replay.barrier b where b.request_id = p_request.request_id;"
     with open_rig(server, stopping=False) as rig:
         replace_in(rig.world.conn, "_abandon_run", ("begin\n", f"begin\n  {forget}\n"))
-        _, wrong = rig.round(Kill("replay: completed"))
+        _, wrong = rig.round(kill)
     assert any("nothing wakes it" in violation for violation in wrong)
+
+
+def test_the_harness_finds_a_release_that_moves_progress(server: Server) -> None:
+    """Sabotage of I19: what the dead holder's barriers stand on counts as done."""
+    lower = "perform replay._lower_barriers(p_request);"
+    move = """
+      update replay.progress p set version = p.version + 1
+      from replay.barrier b
+      where (b.host_id, b.request_id) = (p_request.host_id, p_request.request_id)
+        and (p.host_id, p.projection_id, p.scope_type, p.scope_key)
+          = (b.host_id, b.projection_id, b.scope_type, b.scope_key);"""
+    kill = Kill("release: committed", holder=DEATHS[1])
+    with open_rig(server, stopping=False) as rig:
+        replace_in(rig.world.conn, "_release", (lower, f"{move}\n  {lower}"))
+        with pytest.raises(AssertionError, match="I19"):
+            rig.round(kill)
 
 
 @pytest.mark.soak

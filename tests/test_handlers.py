@@ -47,6 +47,24 @@ def test_C9_a_handler_sees_what_its_statement_did(world: World, others: tuple[st
     assert told[-2:] == [(0, "UPDATE 0"), (1, ["one"])]
 
 
+def test_C9_an_answer_is_that_of_the_statement_before_it(world: World) -> None:
+    """Answers come in a buffer at a time, so that of an earlier statement may come alone."""
+    told: list[tuple[int]] = []
+    asked = range(300, 340)
+
+    def ask(cursor: Cursor[Any]) -> None:
+        for number in asked:
+            for _ in range(number):
+                cursor.execute("update app.seen set label = label where label = 'nobody'")
+            cursor.execute("select %s::int", [number])
+            told.append(cursor.fetchone() or (0,))
+
+    world.trouble["A@1"] = ask
+    world.append("A@1", "A@1")
+    world.run()
+    assert [number for (number,) in told] == [*asked]
+
+
 def test_C2_an_error_that_a_handler_swallows_is_its_failure(world: World) -> None:
     def swallow(cursor: Cursor[Any]) -> None:
         try:

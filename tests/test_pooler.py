@@ -2,7 +2,9 @@
 crash is seen later, when the lease ends."""
 
 import os
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -17,14 +19,19 @@ from pyreplay import execution
 from pyreplay.binaries import find_account
 from pyreplay.client import Replay
 from pyreplay.errors import ReplayExecutionInProgress
-from pyreplay.live import process_batch
+from pyreplay.live import LiveProcessor, process_batch
 from pyreplay.records import RequestStatus
 from tests.debian import Unavailable, unpack_pgbouncer
 from tests.invariants import check_invariants
 from tests.servers import Server, cache_folder
-from tests.support import freeze, leave_out
+from tests.shop import release
+from tests.support import freeze, leave_out, wait_until
 from tests.world import HOST, World, aside, fail
 
+CHECKOUT = Path(__file__).parents[1]
+# For `--app tests.test_pooler:sleeping`: it sleeps in a statement on A@1.
+sleeping = release(lambda cursor: cursor.execute("select pg_sleep(50)"))
+SLEEPS = "select count(*) = 1 from pg_stat_activity where query = 'select pg_sleep(50)'"
 LIVENESS = "select count(*) from pg_locks where locktype = 'advisory' and objsubid = 1"
 CONFIG = """
 [databases]
@@ -129,6 +136,56 @@ def test_L7_live_work_and_a_replay_go_through_a_pooler(world: World, pooled: str
     assert len(world.seen()) == 80 + 7 * 21
     assert world.leftovers() == {}
     check_invariants(world.conn)
+
+
+def test_L7_live_processors_go_through_a_pooler(world: World, pooled: str) -> None:
+    """Also when a batch runs in a session in which the processor has prepared nothing."""
+    labels = [f"{name}@{version}" for version in range(1, 21) for name in "ABCD"]
+    world.trouble = dict.fromkeys(("A@1", "B@7"), fail)
+    world.append_each(*labels)
+    one, two = (LiveProcessor(pooled, world.projection, limit=3, pooled=True) for _ in range(2))
+
+    for _ in range(12):
+        one.step()
+    with closing(connect(pooled)) as other, other.transaction():
+        # It gets the session that was used last, and keeps it.
+        other.execute("select")
+        one.step()
+    with aside(one.run, once=True), aside(two.run, once=True):
+        pass
+
+    assert len(world.failures()) == 2
+    assert len(world.seen()) == 80 - 20 - 14
+    assert world.count("trial") == 0
+    world.trouble.clear()
+    world.heal()
+    world.run()
+    assert len(world.seen()) == 80
+    assert world.leftovers() == {}
+    check_invariants(world.conn)
+
+
+@pytest.mark.parametrize("through", ["a pooler", "no pooler"])
+def test_L7_a_killed_live_processor_lets_go_within_its_statement(
+    world: World, pooled: str, through: str
+) -> None:
+    """The server notices in a second or two, and others go on; it does not sleep to the end."""
+    world.append_each("A@1", "B@1", "C@1")
+    command = ["-m", "pyreplay.cli", "run", "--app", "tests.test_pooler:sleeping"]
+    environment = {"PYREPLAY_DSN": world.dsn}
+    if through == "a pooler":
+        environment = {"PYREPLAY_DSN": pooled, "PYREPLAY_POOLED": "1"}
+    with subprocess.Popen(
+        [sys.executable, *command], env=os.environ | environment, cwd=CHECKOUT
+    ) as running:
+        try:
+            wait_until(world.conn, SLEEPS)
+        finally:
+            running.send_signal(signal.SIGKILL)
+
+    wait_until(world.conn, f"not ({SLEEPS})", seconds=5)
+    assert world.run().applied_count == 3
+    assert world.leftovers() == {}
 
 
 def test_L7_a_lost_pooled_holder_keeps_its_lease_and_no_lock(world: World, pooled: str) -> None:

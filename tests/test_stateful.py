@@ -42,13 +42,13 @@ def play(world: World, *, examples: int, steps: int, phases: tuple[Phase, ...]) 
     return Machine.taken - before
 
 
-def test_I5_I9_I10_I11_I12_hold_whatever_meets(world: World) -> None:
+def test_I5_I9_I10_I11_I12_I14_I19_hold_whatever_meets(world: World) -> None:
     play(world, examples=20, steps=50, phases=(Phase.generate, Phase.shrink))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_I5_I9_I10_I11_I12_hold_for_long(world: World) -> None:
+def test_I5_I9_I10_I11_I12_I14_I19_hold_for_long(world: World) -> None:
     taken = play(world, examples=60, steps=60, phases=(Phase.generate, Phase.shrink))
     assert taken >= 2000
 
@@ -118,13 +118,37 @@ def live_work_comes_while_a_handler_runs(machine: Machine) -> None:
     live(machine)
 
 
+def execution_is_paused_before_a_chunk(machine: Machine) -> None:
+    intend(machine)
+    replay(machine, 2)
+    machine.switch_execution(stops=True)
+    replay(machine, 1)
+
+
+def execution_is_paused_in_a_chunk(machine: Machine) -> None:
+    intend(machine)
+    # Claimed, settled, begun, run.
+    replay(machine, 4)
+    machine.switch_execution(stops=True)
+    replay(machine, 2)
+
+
+def two_people_release_what_a_dead_holder_left(machine: Machine) -> None:
+    intend(machine)
+    # Claimed, settled, begun.
+    replay(machine, 3)
+    machine.stop(machine.sessions.index(machine.executors[0]), is_killed=True)
+    for _ in range(2):
+        machine.release(0, "alice", linger=False)
+
+
 Script = Callable[[Machine], None]
 SABOTAGES: list[tuple[str, Script, list[Sabotage]]] = [
     (
         "I5",
         a_batch_goes_on_behind_a_failure,
         [
-            patch("_decide", "coalesce(f.follows, '{}')", "'{}'::int[]"),
+            patch("_link_items", "coalesce(f.follows, '{}')", "'{}'::int[]"),
             patch("_move_progress", "if v_moved <> v_expected then", "if false then"),
         ],
     ),
@@ -161,6 +185,41 @@ SABOTAGES: list[tuple[str, Script, list[Sabotage]]] = [
                 "    select replay._scope_lock_key(b.host_id, b.projection_id, b.scope_type,"
                 "      b.scope_key)"
                 "    from replay.barrier b where b.request_id = p_request_id));",
+            )
+        ],
+    ),
+    (
+        "I14",
+        execution_is_paused_before_a_chunk,
+        [patch("begin_items", "  perform replay._check_enabled();\n", "")],
+    ),
+    (
+        "I14",
+        execution_is_paused_in_a_chunk,
+        [
+            patch(
+                "complete_items",
+                "  if v_request.mode <> 'EXECUTE' then",
+                "  perform replay._check_enabled();\n  if v_request.mode <> 'EXECUTE' then",
+            )
+        ],
+    ),
+    (
+        "I9",
+        two_people_release_what_a_dead_holder_left,
+        [patch("_release", "set fence = r.fence + 1, ", "set ")],
+    ),
+    (
+        "I19",
+        two_people_release_what_a_dead_holder_left,
+        [
+            patch(
+                "_release",
+                "  perform replay._lower_barriers(p_request);",
+                "  insert into replay.progress"
+                "  select b.host_id, b.projection_id, b.scope_type, b.scope_key, 1"
+                "  from replay.barrier b where b.request_id = p_request.request_id;"
+                "  perform replay._lower_barriers(p_request);",
             )
         ],
     ),

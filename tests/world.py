@@ -20,7 +20,10 @@ from pyreplay.records import BatchResult, FailureSummary, RequestStatus
 HOST = UUID("00000000-0000-4000-8000-000000000001")
 OTHER_HOST = UUID("00000000-0000-4000-8000-000000000002")
 # What holds nothing once all work is done.
-AT_REST_EMPTY = ("barrier", "deferred", "deferred_scope", "wake", "batch_item", "outbox_pending")
+AT_REST_EMPTY = (
+    *("barrier", "deferred", "deferred_scope", "wake", "batch_item", "outbox_pending"),
+    "trial",
+)
 ROLES = ["replay_reader", "replay_operator", "replay_approver", "replay_processor"]
 
 SCHEMA = """

@@ -3,9 +3,12 @@ create or replace function replay._judge(
   p_scopes replay.batch_scope[]
 )
   returns setof replay.batch_item
-  language sql
+  language plpgsql
   volatile
-begin atomic
+  set search_path = ''
+as $$
+begin
+  return query
   with verdict as (
     select s.ord, bool_and(s.last_version <= s.progress) as is_stale,
       bool_or(s.first_version <= s.progress) as is_behind, bool_or(s.barred) as is_barred,
@@ -16,9 +19,18 @@ begin atomic
   select i.xact_id, i.ord, i.projection_id, i.host_id, i.transaction_id, i.lane, i.source_offset,
     i.was_deferred, i.failure_id, i.scopes,
     case
-      when l.transaction_id is not null then 'DUPLICATE'
-      when f.transaction_id is not null then 'OBSERVED'
-      when d.transaction_id is not null and not i.was_deferred then 'OBSERVED'
+      when (i.scopes[1]).scope_type = 'TRANSACTION' and exists (
+        select from replay.ledger l
+        where (l.host_id, l.projection_id, l.transaction_id)
+          = (i.host_id, i.projection_id, i.transaction_id)) then 'DUPLICATE'
+      when exists (
+        select from replay.failure f
+        where (f.host_id, f.projection_id, f.transaction_id)
+          = (i.host_id, i.projection_id, i.transaction_id)) then 'OBSERVED'
+      when not i.was_deferred and exists (
+        select from replay.deferred d
+        where (d.host_id, d.projection_id, d.transaction_id)
+          = (i.host_id, i.projection_id, i.transaction_id)) then 'OBSERVED'
       when v.is_stale then 'STALE'
       when v.is_behind or v.holder is not null then 'CONFLICT'
       when v.is_barred then 'DEFER'
@@ -26,17 +38,9 @@ begin atomic
     end,
     v.holder, i.follows
   from unnest(p_items) i
-  left join verdict v on v.ord = i.ord
-  left join replay.ledger l
-    on (l.host_id, l.projection_id, l.transaction_id)
-      = (i.host_id, i.projection_id, i.transaction_id)
-  left join replay.failure f
-    on (f.host_id, f.projection_id, f.transaction_id)
-      = (i.host_id, i.projection_id, i.transaction_id)
-  left join replay.deferred d
-    on (d.host_id, d.projection_id, d.transaction_id)
-      = (i.host_id, i.projection_id, i.transaction_id);
+  left join verdict v on v.ord = i.ord;
 end;
+$$;
 
 comment on function replay._judge is
 'Decide each item by what is known of it alone; APPLY still depends on its turn (_waiting_items).

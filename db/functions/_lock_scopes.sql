@@ -4,12 +4,10 @@ create or replace function replay._lock_scopes(p_keys bigint[])
   volatile
   set search_path = ''
 as $$
-declare
-  v_key bigint;
 begin
-  for v_key in select distinct k.key from unnest(p_keys) k (key) order by k.key loop
-    perform pg_advisory_xact_lock(v_key);
-  end loop;
+  -- One by one, as the inner query hands them out sorted.
+  perform pg_advisory_xact_lock(s.key)
+  from (select distinct k.key from unnest(p_keys) k (key) order by k.key offset 0) s;
 end;
 $$;
 

@@ -4,6 +4,8 @@ create or replace function replay._lower_barriers(p_request replay.request)
   volatile
   set search_path = ''
 as $$
+declare
+  v_woken_count bigint;
 begin
   perform replay._lock_scopes(array(
     select replay._scope_lock_key(b.host_id, b.projection_id, b.scope_type, b.scope_key)
@@ -27,13 +29,12 @@ begin
   -- In key order: a live batch may wake the same ones at this instant.
   order by d.host_id, d.projection_id, d.lane, d.transaction_id
   on conflict do nothing;
-
-  delete from replay.barrier b
-  where (b.host_id, b.request_id) = (p_request.host_id, p_request.request_id);
+  get diagnostics v_woken_count = row_count;
+  perform replay._settle_chunk(p_request, v_woken_count);
 end;
 $$;
 
 comment on function replay._lower_barriers is
-'Under their scope locks, wake what is next below a request''s barriers, and lower them.';
+'Under their scope locks, wake what is next below a request''s barriers, lower them, record it.';
 
 revoke all on function replay._lower_barriers from public;

@@ -22,7 +22,8 @@ begin atomic
       limit case when p_woken_only then 0 else p_limit end) o
   ),
   candidate as (
-    select c.*, t.scopes, t.byte_count, t.runs_alone,
+    select c.*, t.scopes, t.byte_count,
+      t.runs_alone or coalesce(r.crash_count, 0) >= 3 as runs_alone,
       row_number() over (
         order by c.was_deferred desc, c.place, c.source_offset, c.host_id, c.lane)::int as ord
     from (
@@ -31,6 +32,9 @@ begin atomic
       select f.*, false from fresh f
     ) c
     join replay.transaction t on (t.host_id, t.transaction_id) = (c.host_id, c.transaction_id)
+    left join replay.trial r
+      on (r.host_id, r.projection_id, r.transaction_id)
+        = (c.host_id, c.projection_id, c.transaction_id)
   ),
   measured as (
     select c.*, sum(cardinality(c.scopes)) over up_to as scope_count,
@@ -51,6 +55,6 @@ end;
 comment on function replay._read_candidates is
 'What a batch may hold, in order: first what is woken (at most half), then the outbox behind the
 claimed positions. Cut at p_limit transactions, 500 scopes and 16 MiB; a transaction that runs
-alone is a batch of its own.';
+alone, or has crashed 3 times, is a batch of its own.';
 
 revoke all on function replay._read_candidates from public;

@@ -7,8 +7,9 @@ create or replace function replay._scope_lock_key(
   returns bigint
   language sql
   immutable
-  return replay._lock_key('scope ' || p_host_id || ' ' || p_projection_id || ' ' || p_scope_type
-    || ' ' || p_scope_key);
+  -- Cast: joining what is no text is only stable, and would keep this from inlining.
+  return replay._lock_key('scope ' || p_host_id::text || ' ' || p_projection_id::text || ' '
+    || p_scope_type || ' ' || p_scope_key);
 
 comment on function replay._scope_lock_key is
 'Key of the advisory lock of one scope in one projection. Two scopes may share a key: they then

@@ -38,9 +38,7 @@ begin
     returning * into v_request;
     perform replay._audit_request(v_request, 'REQUEST_RUNNING', 'INSTALLING_BARRIER', null);
   end if;
-  update replay.run r
-  set chunk_count = r.chunk_count + 1
-  where (r.host_id, r.request_id, r.fence) = (p_host_id, p_request_id, p_fence);
+  perform replay._begin_chunk(v_request, v_items);
   return cardinality(v_items);
 end;
 $$;

@@ -6,11 +6,16 @@ create or replace function replay.claim_batch(
   p_limit int default 500,
   p_woken_only boolean default false
 )
-  returns setof replay.batch_transaction
+  returns setof replay.claimed_transaction
   language plpgsql
   volatile
   security definer
   set search_path = ''
+  -- Each statement is a few index probes a transaction at any size of table: plan it once for all,
+  -- and never by scans.
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  set enable_mergejoin = off
 as $$
 declare
   v_projection replay.projection;
@@ -45,6 +50,7 @@ comment on function replay.claim_batch is
 'Claim the next batch of a running projection: lock positions, read whole transactions and what is
 woken, lock their scopes, decide each. Nothing when there is nothing to do or the projection is
 paused. Run the handlers of those to APPLY in the same database transaction, then complete_batch.
+One whose crash_count is 4 or more is not to be run, but reported as HANDLER_CRASHED.
 
 p_host_id, p_lane: only these; null: all. p_limit: transactions at most (also 500 scopes, 16 MiB).
 p_woken_only: only what was deferred and may be next now.

@@ -9,11 +9,20 @@ create or replace function replay.complete_batch(
   volatile
   security definer
   set search_path = ''
+  -- Each statement is a few index probes a transaction at any size of table: plan it once for all,
+  -- and never by scans.
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  set enable_mergejoin = off
 as $$
 declare
   v_result replay.batch_result;
 begin
   perform replay._own_batch(p_xact_id);
+  if exists (select from replay.trial t) then
+    -- What is behind p_upto has ended as well.
+    perform replay._end_trials(p_xact_id);
+  end if;
   delete from replay.batch_item b
   where b.xact_id = p_xact_id and b.ord > p_upto;
   perform replay._mark_batch(p_xact_id, p_failures, p_skipped);

@@ -8,22 +8,29 @@ as $$
 begin
   perform replay._check_request(p_host_id, p_request_id);
   return query
-  select t.at, t.kind, t.actor, t.fence, t.item_no, t.summary, jsonb_strip_nulls(t.detail)
+  select (t.entry).at, (t.entry).kind, (t.entry).actor, (t.entry).fence, (t.entry).item_no,
+    (t.entry).summary, jsonb_strip_nulls((t.entry).detail)
   from (
-    select c.*, 1 as place from replay._timeline_commands(p_host_id, p_request_id) c
+    select * from replay._timeline_commands(p_host_id, p_request_id)
     union all
-    select r.*, case when r.detail ? 'status' then 4 else 2 end
-    from replay._timeline_runs(p_host_id, p_request_id) r
+    select * from replay._timeline_runs(p_host_id, p_request_id)
     union all
-    select a.*, 3 from replay._timeline_items(p_host_id, p_request_id) a
+    select * from replay._timeline_chunks(p_host_id, p_request_id)
+    union all
+    select * from replay._timeline_items(p_host_id, p_request_id)
+    union all
+    select * from replay._timeline_barriers(p_host_id, p_request_id)
   ) t
-  order by t.at, t.fence nulls first, t.place, t.item_no, (t.detail -> 'audit_id')::bigint;
+  -- The audit is written under the request's row lock, so its order is that of what happened, also
+  -- within one instant of the clock and when that is set back.
+  order by t.audit_id, t.place, (t.entry).item_no;
 end;
 $$;
 
 comment on function replay.get_timeline is
-'Tell what happened to a request, the oldest first: commands with who and why, runs, attempts and
-the barriers that stand.
+'Tell what happened to a request, the oldest first: commands with who and why, claims with their
+fences, chunks with the barriers that they raised and lowered, attempts, the end, what was drained
+behind it; at last the barriers that stand now.
 
 Raises RP103 when there is no such request.';
 

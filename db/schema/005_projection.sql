@@ -148,6 +148,20 @@ comment on table replay.evidence is
 comment on column replay.evidence.other_transaction_id is
 'The transaction that holds the contested version, where there is one.';
 
+create table replay.trial (
+  host_id uuid not null,
+  projection_id int not null,
+  transaction_id text not null,
+  crash_count int not null,
+  primary key (host_id, projection_id, transaction_id)
+);
+comment on table replay.trial is
+'Transactions whose handlers began and are not known to have ended: what runs now, under a careful
+processor, and what took its process or connection down. Logged, for it may be the server that goes
+down.';
+comment on column replay.trial.crash_count is
+'How often it began so; from 3 on it is a batch of its own, at 4 it is captured unrun.';
+
 create unlogged table replay.batch_item (
   xact_id xid8 not null,
   ord int not null,
@@ -187,6 +201,23 @@ create type replay.batch_transaction as (
 );
 comment on type replay.batch_transaction is
 'One transaction of a batch, as the executor gets it. Events are null unless it is to be applied.';
+
+create type replay.claimed_transaction as (
+  xact_id xid8,
+  ord int,
+  host_id uuid,
+  transaction_id text,
+  decision text,
+  was_deferred boolean,
+  follows int[],
+  event_types text[],
+  event_schemas text[],
+  payloads bytea[],
+  crash_count int
+);
+comment on type replay.claimed_transaction is
+'One transaction of a live batch: replay.batch_transaction, and how often it took a process or a
+connection down.';
 
 create type replay.batch_scope as (
   ord int,

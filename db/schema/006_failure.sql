@@ -39,7 +39,8 @@ comment on column replay.failure.fingerprint is 'See replay._fingerprint.';
 comment on column replay.failure.replayable is
 'False: a member is not replayable; planning is refused with EVENT_NOT_REPLAYABLE.';
 comment on column replay.failure.error_code is
-'SQLSTATE, exception class, or HANDLER_MISSING, HANDLER_TIMEOUT, HANDLER_CONTRACT.';
+'SQLSTATE, exception class, or HANDLER_MISSING, HANDLER_TIMEOUT, HANDLER_CONTRACT,
+HANDLER_CRASHED.';
 comment on column replay.failure.error_text is
 'Only what a handler said in a SafeError; never a server message, which may quote a payload.';
 comment on column replay.failure.error_line is 'Source file and line of the handler that failed.';

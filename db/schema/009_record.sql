@@ -99,4 +99,6 @@ create type replay.timeline_entry as (
 );
 comment on type replay.timeline_entry is 'One thing that happened to a request.';
 comment on column replay.timeline_entry.kind is
-'COMMAND, RUN, ATTEMPT or BARRIER (one that stands).';
+'COMMAND, RUN, CHUNK, ATTEMPT, DRAIN or BARRIER (one that stands).';
+comment on column replay.timeline_entry.fence is
+'The run it belongs to; of a chunk that is settled, the run that settled it.';

@@ -35,7 +35,8 @@ comment on column replay.open_failure.replayable is
 'False: a member is excluded from replay by its policy or side effects.';
 comment on column replay.open_failure.scopes is 'Scope type, key and first version of each scope.';
 comment on column replay.open_failure.error_code is
-'SQLSTATE, exception class, or HANDLER_MISSING, HANDLER_TIMEOUT, HANDLER_CONTRACT.';
+'SQLSTATE, exception class, or HANDLER_MISSING, HANDLER_TIMEOUT, HANDLER_CONTRACT,
+HANDLER_CRASHED.';
 comment on column replay.open_failure.error_text is 'What the handler said in a SafeError.';
 
 grant select on replay.open_failure to replay_reader;

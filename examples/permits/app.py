@@ -81,7 +81,7 @@ where c.version < excluded.version
 """
 
 UPSERT = {
-    table: sql.SQL(STATEMENT).format(table=sql.Identifier("permits", table))
+    table: sql.SQL(STATEMENT).format(table=sql.Identifier("permits", table)).as_string()
     for table in ("permit_case", "permit_case_clean")
 }
 
