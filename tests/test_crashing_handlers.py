@@ -68,7 +68,7 @@ def captured(world: World) -> list[tuple[str, str]]:
 
 @pytest.mark.both_servers
 @pytest.mark.parametrize("app", ["exiting", "killed", "leaving"])
-def test_D15_what_takes_its_process_down_is_captured_alone(world: World, app: str) -> None:
+def test_I1_I12_what_takes_its_process_down_is_captured_alone(world: World, app: str) -> None:
     """I12: its neighbours are applied, once; what follows it is deferred."""
     world.append_each("C@1", "A@1", "A@2", "D@1")
 
@@ -84,7 +84,7 @@ def test_D15_what_takes_its_process_down_is_captured_alone(world: World, app: st
     assert world.leftovers() == {}
 
 
-def test_D15_what_was_deferred_is_captured_as_well_when_it_crashes(world: World) -> None:
+def test_I1_I12_what_was_deferred_is_captured_as_well_when_it_crashes(world: World) -> None:
     """T waits for C@1; woken, it takes its process down."""
     world.append("C@1", "C@1")
     world.append("T", "A@1", "C@2")
@@ -112,7 +112,7 @@ def stall(_: Cursor[Any]) -> None:
 
 @pytest.mark.both_servers
 @pytest.mark.parametrize("down", [kill_own_session, stall])
-def test_D15_what_takes_its_connection_down_is_captured_in_one_life(
+def test_I1_I12_what_takes_its_connection_down_is_captured_in_one_life(
     world: World, down: Down
 ) -> None:
     """The processor itself lives on: its session is killed, or hung up when the budget is spent."""
@@ -128,7 +128,7 @@ def test_D15_what_takes_its_connection_down_is_captured_in_one_life(
     check_invariants(world.conn)
 
 
-def test_D15_without_the_mark_it_would_never_end(
+def test_I1_I12_without_the_mark_it_would_never_end(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sabotage: nobody remembers what was begun."""
@@ -143,7 +143,7 @@ def test_D15_without_the_mark_it_would_never_end(
     assert (captured(world), world.seen(), world.position()) == ([], [], 0)
 
 
-def test_D15_killed_from_outside_a_batch_is_not_captured_wholesale(world: World) -> None:
+def test_I1_I12_killed_from_outside_a_batch_is_not_captured_wholesale(world: World) -> None:
     """Four times its session is killed while A@1 runs: the other two are never blamed."""
     world.append_each("A@1", "B@1", "C@1")
 
@@ -169,7 +169,9 @@ def test_D15_killed_from_outside_a_batch_is_not_captured_wholesale(world: World)
 @pytest.mark.parametrize(
     "trouble", [raise_state("53100"), raise_state("57P01")], ids=["disk full", "said to shut down"]
 )
-def test_D15_a_fault_that_the_connection_survives_is_no_crash(world: World, trouble: Down) -> None:
+def test_I1_I12_a_fault_that_the_connection_survives_is_no_crash(
+    world: World, trouble: Down
+) -> None:
     world.append_each("A@1", "B@1")
     world.trouble["A@1"] = trouble
     processor = world.processor()
@@ -182,7 +184,7 @@ def test_D15_a_fault_that_the_connection_survives_is_no_crash(world: World, trou
     assert world.run().applied_count == 2
 
 
-def test_D15_a_crash_is_not_taken_back_by_a_later_fault(world: World) -> None:
+def test_I1_I12_a_crash_is_not_taken_back_by_a_later_fault(world: World) -> None:
     """After the crash the next claim fails, on a connection that survives that."""
     world.append_each("A@1")
     world.trouble["A@1"] = kill_own_session
@@ -196,7 +198,7 @@ def test_D15_a_crash_is_not_taken_back_by_a_later_fault(world: World) -> None:
     assert world.count("trial") == 1
 
 
-def test_D15_an_interrupted_batch_is_no_crash(world: World) -> None:
+def test_I1_I12_an_interrupted_batch_is_no_crash(world: World) -> None:
     def interrupt(_: Cursor[Any]) -> None:
         raise KeyboardInterrupt
 
@@ -209,7 +211,7 @@ def test_D15_an_interrupted_batch_is_no_crash(world: World) -> None:
     assert world.count("trial") == 0
 
 
-def test_D15_a_processor_that_does_well_stops_marking(world: World) -> None:
+def test_I1_I12_a_processor_that_does_well_stops_marking(world: World) -> None:
     """After ten batches on its connection nothing is written beside them, until something is held
     against a transaction."""
     marked: list[int] = []
@@ -236,7 +238,9 @@ def test_D15_a_processor_that_does_well_stops_marking(world: World) -> None:
 
 @pytest.mark.both_servers
 @pytest.mark.parametrize("code", ["40001", "40P01", "53200", "55P03", "XX000"])
-def test_D16_what_the_server_fails_at_is_captured_when_others_pass(world: World, code: str) -> None:
+def test_I1_I12_what_the_server_fails_at_is_captured_when_others_pass(
+    world: World, code: str
+) -> None:
     """I12: after five tries alone it is its transaction's fault."""
     tries: list[str] = []
     raising = raise_state(code)
@@ -259,7 +263,7 @@ def test_D16_what_the_server_fails_at_is_captured_when_others_pass(world: World,
 
 
 @pytest.mark.parametrize("others", [("B@1", "C@1"), ()], ids=["others fail too", "no others"])
-def test_D16_while_nothing_passes_nothing_is_captured(
+def test_I1_I12_while_nothing_passes_nothing_is_captured(
     world: World, others: tuple[str, ...]
 ) -> None:
     """The position stays, health shows why, and once mended all is applied."""
@@ -279,7 +283,7 @@ def test_D16_while_nothing_passes_nothing_is_captured(
     assert world.run().applied_count == 1 + len(others)
 
 
-def test_D16_what_is_mended_while_it_waits_alone_is_applied(world: World) -> None:
+def test_I1_I12_what_is_mended_while_it_waits_alone_is_applied(world: World) -> None:
     """Given up and nothing else there to pass, it is tried again."""
     left = 8
 
@@ -297,7 +301,7 @@ def test_D16_what_is_mended_while_it_waits_alone_is_applied(world: World) -> Non
 
 
 @pytest.mark.parametrize("code", ["08006", "57P01", "53100", "58030"])
-def test_D16_what_is_never_a_transactions_fault_does_not_count(world: World, code: str) -> None:
+def test_I1_I12_what_is_never_a_transactions_fault_does_not_count(world: World, code: str) -> None:
     world.append_each("A@1", "B@1")
     world.trouble["A@1"] = raise_state(code)
     processor = world.processor()
