@@ -17,11 +17,6 @@ _READ_ONLY = "25006"
 _OWN_TIMEOUT = "57014"
 
 
-class HandlerUnsteady(psycopg.OperationalError):
-    """A handler refused what it had done a moment before. In a smaller batch it may not, and alone
-    it is captured."""
-
-
 def is_fault_of_batch(error: BaseException) -> bool:
     """Whether an error says nothing about the transaction that met it."""
     if not isinstance(error, psycopg.Error):
@@ -32,9 +27,21 @@ def is_fault_of_batch(error: BaseException) -> bool:
         return isinstance(error, psycopg.OperationalError) and not isinstance(
             error, psycopg.errors.PipelineAborted
         )
-    if error.sqlstate == _OWN_TIMEOUT:
-        return False
-    return error.sqlstate[:2] in _BATCH_CLASSES or error.sqlstate == _READ_ONLY
+    return _is_fault(error.sqlstate)
+
+
+def fault_of_batch(code: str) -> psycopg.Error | None:
+    """The error behind an error code that says nothing about the transaction that met it."""
+    if not _is_fault(code):
+        return None
+    try:
+        return psycopg.errors.lookup(code)("in a handler")
+    except KeyError:
+        return psycopg.OperationalError(f"{code} in a handler")
+
+
+def _is_fault(code: str) -> bool:
+    return code != _OWN_TIMEOUT and (code[:2] in _BATCH_CLASSES or code == _READ_ONLY)
 
 
 def report(error: BaseException, handler: str | None) -> dict[str, Any]:

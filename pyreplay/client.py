@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Int8BinaryLoader, IntLoader
 
 from .records import (
+    BatchOutcome,
     BatchResult,
     BatchTransaction,
     ClaimedTransaction,
@@ -137,6 +138,7 @@ class Replay:
         lane: int | None = None,
         limit: int = 500,
         woken_only: bool = False,
+        with_events: bool = True,
     ) -> list[ClaimedTransaction]:
         """Claim positions, lock scopes and decide what is to be done with each transaction."""
         return self._all(
@@ -148,6 +150,26 @@ class Replay:
             lane=lane,
             limit=limit,
             woken_only=woken_only,
+            with_events=with_events,
+        )
+
+    def load_batch(self, xact_id: int) -> list[BatchTransaction]:
+        """The batch or chunk in hand once more, with its events."""
+        return self._all("load_batch", BatchTransaction, xact_id=str(xact_id))
+
+    def run_batch(
+        self,
+        handlers: Sequence[dict[str, Any]],
+        failures: Sequence[dict[str, Any]] = (),
+        first_only: bool = False,
+    ) -> BatchOutcome:
+        """Run the handlers of the batch or chunk in hand in the database."""
+        return self._one(
+            "run_batch",
+            BatchOutcome,
+            handlers=Jsonb(list(handlers)),
+            failures=Jsonb(list(failures)),
+            first_only=first_only,
         )
 
     def complete_batch(
@@ -428,10 +450,17 @@ class Replay:
         )
         return count
 
-    def load_items(self, host_id: UUID, request_id: UUID, fence: int) -> list[BatchTransaction]:
+    def load_items(
+        self, host_id: UUID, request_id: UUID, fence: int, with_events: bool = True
+    ) -> list[BatchTransaction]:
         """Lock, check and read the chunk that was begun."""
         return self._all(
-            "load_items", BatchTransaction, host_id=host_id, request_id=request_id, fence=fence
+            "load_items",
+            BatchTransaction,
+            host_id=host_id,
+            request_id=request_id,
+            fence=fence,
+            with_events=with_events,
         )
 
     def complete_items(

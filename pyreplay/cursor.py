@@ -1,11 +1,11 @@
 """The cursor that handlers get: the same on the clean path, in isolation and in a replay."""
 
 import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Generator
 from typing import Any, NoReturn
 
 import psycopg
+from psycopg._queries import PostgresQuery
 from psycopg.pq import Format, PipelineStatus
 from psycopg.rows import tuple_row
 
@@ -21,6 +21,9 @@ _SETTING = re.compile(r"\bset_config\s*\(", re.IGNORECASE)
 
 # What psycopg itself asks the connection of a cursor for; all else is its caller's.
 _READABLE = frozenset({"adapters", "info", "pgconn", "_adapters", "_encoding"})
+
+_AS_USUAL = {"prepare": None, "binary": None}
+_UNREAD_MOST = 16
 
 
 class _ConnectionOfCaller:
@@ -47,6 +50,8 @@ class HandlerCursor(psycopg.Cursor[Any]):
 
     running: str | None = None
     first_error: psycopg.Error | None = None
+    _converted: PostgresQuery | None = None
+    _unread = 0
 
     def as_new(self) -> "HandlerCursor":
         """This cursor for the next transaction, or another one where a handler closed it or
@@ -67,15 +72,56 @@ class HandlerCursor(psycopg.Cursor[Any]):
         return _ConnectionOfCaller(self._conn)
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> "HandlerCursor":
-        self._check(query)
-        with self._first_error(), self._extended_protocol():
-            super().execute(query, *args, **kwargs)
+        # A handler mostly repeats itself.
+        if query is not self._last_query or not isinstance(query, str | bytes):
+            self._check(query)
+        try:
+            if self._in_pipeline:
+                super().execute(query, *args, **kwargs)
+            else:
+                # One call is one statement there: nothing hides behind a semicolon.
+                with self._conn.pipeline():
+                    super().execute(query, *args, **kwargs)
+        except psycopg.Error as error:
+            self._note(error)
+            raise
         return self
 
     def executemany(self, query: Any, *args: Any, **kwargs: Any) -> None:
         self._check(query)
-        with self._first_error():
+        try:
             super().executemany(query, *args, **kwargs)
+        except psycopg.Error as error:
+            self._note(error)
+            raise
+
+    def _execute_gen(
+        self, query: Any, params: Any = None, **kwargs: Any
+    ) -> Generator[Any, Any, None]:
+        """As psycopg does, which makes everything anew for each statement and looks for answers
+        behind each: with the same statement again that is half of what sending it costs."""
+        pipeline, converted = self._conn._pipeline, self._converted
+        if (
+            pipeline is None
+            or converted is None
+            or params is None
+            or query is not self._last_query
+            or kwargs != _AS_USUAL
+        ):
+            yield from super()._execute_gen(query, params, **kwargs)
+            return
+        if self.closed:
+            raise psycopg.InterfaceError("the cursor is closed")
+        self._reset()
+        converted.dump(params)
+        yield from self._maybe_prepare_gen(converted)
+        self._unread += 1
+        if self._unread % _UNREAD_MOST == 0:
+            yield from pipeline._communicate_gen()
+
+    def _convert_query(self, query: Any, params: Any = None) -> PostgresQuery:
+        self._converted = super()._convert_query(query, params)
+        return self._converted
 
     def copy(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Refused: it does not go through a pipeline. Use executemany."""
@@ -111,26 +157,20 @@ class HandlerCursor(psycopg.Cursor[Any]):
         pipeline = self._conn._pipeline
         if pipeline is None or not pipeline.result_queue:
             return
-        with self._first_error(), self._conn.lock:
-            self._conn.wait(pipeline._fetch_gen(flush=True))
+        try:
+            with self._conn.lock:
+                self._conn.wait(pipeline._fetch_gen(flush=True))
+        except psycopg.Error as error:
+            self._note(error)
+            raise
 
     @property
     def _in_pipeline(self) -> bool:
         return self._conn.pgconn.pipeline_status != PipelineStatus.OFF
 
-    def _extended_protocol(self) -> AbstractContextManager[Any]:
-        """In it one call is one statement: nothing hides behind a semicolon. A pipeline speaks it;
-        the clean path is in one already."""
-        return nullcontext() if self._in_pipeline else self._conn.pipeline()
-
-    @contextmanager
-    def _first_error(self) -> Iterator[None]:
-        try:
-            yield
-        except psycopg.Error as error:
-            if error.sqlstate is not None:
-                self.first_error = self.first_error or error
-            raise
+    def _note(self, error: psycopg.Error) -> None:
+        if error.sqlstate is not None:
+            self.first_error = self.first_error or error
 
     def _check(self, query: Any) -> None:
         text = query.as_string(self) if hasattr(query, "as_string") else query

@@ -19,10 +19,10 @@ from .errors import (
     ScopeBusy,
     StalePlan,
 )
-from .executor import Mode, Outcome, OutOfBudget, bound_statements, run_batch
+from .executor import Mode, OutOfBudget, bound_statements, run_batch, runs_in_database
 from .live import NOTICE_DEATH, note_fault, process_batch
 from .projection import Projection
-from .records import RequestStatus
+from .records import BatchOutcome, RequestStatus
 from .watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ _MARGIN = 5.0
 class _DryRun(Exception):
     """Carries a dry run's outcome out of the database transaction that it rolls back."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: BatchOutcome) -> None:
         self.outcome = outcome
 
 
@@ -206,7 +206,9 @@ class _Run:
         try:
             with self.conn.transaction():
                 bound_statements(self.conn, self._time_left())
-                batch = self.replay.load_items(*self.key)
+                batch = self.replay.load_items(
+                    *self.key, with_events=not runs_in_database(self.conn, self.projection)
+                )
                 # A little later than the timeouts, which leave the connection whole.
                 with Watchdog(self.conn, self._time_left() + _MARGIN / 2):
                     outcome = run_batch(

@@ -1,7 +1,8 @@
 """The one executor: runs the handlers of whole transactions, live and in a replay alike.
 
-The clean path runs a live batch at once, in one pipeline under one savepoint. Only when something
-fails it is run again, one transaction at a time, so that the culprit is known and stands alone.
+The clean path runs a live batch at once, in one pipeline under one savepoint, or where the handlers
+are functions of the database in one call. Only when something fails it is run again, in blocks, so
+that the culprit is known and stands alone.
 """
 
 import inspect
@@ -16,18 +17,20 @@ from typing import Any
 
 import psycopg
 
-from .blame import HandlerUnsteady, is_fault_of_batch, report
+from .blame import fault_of_batch, is_fault_of_batch, report
+from .client import Replay
 from .cursor import HandlerCursor
 from .errors import HandlerContract
 from .projection import Event, Handler, Projection
-from .records import BatchTransaction
+from .records import BatchOutcome, BatchTransaction
 
 log = logging.getLogger(__name__)
 
 Connection = psycopg.Connection[Any]
 
-# Beyond 64 subtransactions PostgreSQL spills their list, and every other snapshot pays for it.
-MAX_SAVEPOINTS = 60
+# Transactions. 500 are 56 blocks then: beyond 64 subtransactions PostgreSQL spills their list, and
+# every other snapshot pays for it.
+BLOCK = 9
 
 _HAS_DEFERRABLE = """
 select from pg_constraint
@@ -47,15 +50,6 @@ class Mode(Enum):
 
     LIVE = "LIVE"
     REPLAY = "REPLAY"
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a batch came to, in the shape complete_batch and complete_items take it."""
-
-    failures: list[dict[str, Any]] = field(default_factory=list)
-    skipped: list[int] = field(default_factory=list)
-    upto: int | None = None
 
 
 def execute(
@@ -78,9 +72,15 @@ def execute(
             cursor.running = _name(handler)
             event = Event(transaction.host_id, transaction.transaction_id, payload)
             answer = handler(cursor, event)
-            if inspect.isgenerator(answer) or inspect.isawaitable(answer):
+            if answer is not None and (inspect.isgenerator(answer) or inspect.isawaitable(answer)):
                 raise HandlerContract(f"{cursor.running} is no plain function: it has not run")
     log.debug("%s: %s ran in %s", projection.name, transaction.transaction_id, mode.value)
+
+
+def runs_in_database(conn: Connection, projection: Projection) -> bool:
+    """Whether a batch needs no events here: its handlers are functions of the database, and no
+    constraint has to be checked at the end of each transaction."""
+    return projection.functions() is not None and not _has_deferrable(conn)
 
 
 def run_batch(
@@ -91,7 +91,7 @@ def run_batch(
     *,
     deadline: float,
     given_up: Mapping[int, str] = _NOBODY,
-) -> Outcome:
+) -> BatchOutcome:
     """Run a claimed batch inside its open database transaction; the caller completes and commits.
 
     A replay leaves everything behind its first failure alone. deadline: of each statement and
@@ -100,22 +100,41 @@ def run_batch(
     Raises what is no transaction's fault (lost connection, deadlock, full disk): roll all back.
     """
     batch = [t for t in batch if t.decision == "APPLY"]
-    # Two statements a transaction, for nothing where no constraint can be deferred.
-    checks = conn.execute(_HAS_DEFERRABLE).fetchone() is not None
-    runner = _Runner(conn, projection, mode, deadline, checks, given_up)
-    if given_up:
-        return runner.run_one_by_one(batch)
+    failures = [{"ord": ord, "error_code": code} for ord, code in given_up.items()]
+    if batch and batch[0].payloads is None:
+        outcome = _run_in_database(conn, projection, mode, deadline, failures)
+        if outcome is not None:
+            return outcome
+        events = Replay(conn).load_batch(batch[0].xact_id)
+        batch = [t for t in events if t.decision == "APPLY"]
+    return _Runner(conn, projection, mode, deadline, _has_deferrable(conn), failures).run(batch)
+
+
+def _run_in_database(
+    conn: Connection,
+    projection: Projection,
+    mode: Mode,
+    deadline: float,
+    failures: Sequence[dict[str, Any]],
+) -> BatchOutcome | None:
+    """Run all handlers in one call; None when one was stopped that the call could not catch."""
+    if mode is Mode.REPLAY:
+        bound_statements(conn, deadline - time.monotonic())
     conn.execute("savepoint batch")
     try:
-        runner.run_together(batch)
-        # Refused when a handler has swallowed an error of the server.
-        conn.execute("release savepoint batch")
-    except Exception as error:
+        outcome = Replay(conn).run_batch(
+            projection.functions() or (), failures=failures, first_only=mode is Mode.REPLAY
+        )
+    except psycopg.Error as error:
         if is_fault_of_batch(error):
             raise
         conn.execute("rollback to savepoint batch")
-        return runner.run_one_by_one(batch)
-    return Outcome()
+        return None
+    for failure in outcome.failures:
+        fault = fault_of_batch(failure["error_code"])
+        if fault is not None and failure not in failures:
+            raise fault
+    return outcome
 
 
 def bound_statements(conn: Connection, seconds: float) -> None:
@@ -142,80 +161,117 @@ class _Runner:
     mode: Mode
     deadline: float
     checks: bool
-    given_up: Mapping[int, str]
+    failures: list[dict[str, Any]]
+    skipped: list[int] = field(default_factory=list)
+    upto: int | None = None
+    cursor: HandlerCursor = field(init=False)
+    running: BatchTransaction = field(init=False)
 
-    def run_together(self, batch: Sequence[BatchTransaction]) -> None:
-        """Run transactions that are expected to go well, live ones in one pipeline."""
-        # One for all: to set a cursor up costs more than to run a statement on it.
-        cursor = HandlerCursor(self.conn)
-        with self._pipeline():
-            for transaction in batch:
-                cursor = cursor.as_new()
-                self._run(cursor, transaction, checks=self.checks)
+    def run(self, batch: Sequence[BatchTransaction]) -> BatchOutcome:
+        """Run all at once; when something fails, again in blocks, so that it stands alone."""
+        replay = self.mode is Mode.REPLAY
+        if replay or self.failures or not self._goes_well(batch):
+            size = len(batch) if replay else BLOCK
+            for start in range(0, len(batch), size):
+                self._run_block(batch[start : start + size])
+        return BatchOutcome(self.failures, self.skipped, self.upto)
 
-    def run_one_by_one(self, batch: Sequence[BatchTransaction]) -> Outcome:
-        """Run each alone. Behind the last savepoint stand only transactions that went well; a
-        failure goes back to it, and those are run again."""
-        outcome = Outcome()
-        good: list[BatchTransaction] = []
-        out: set[int] = set()
-        self.conn.execute("savepoint good")
-        for transaction in batch:
+    def _goes_well(self, batch: Sequence[BatchTransaction]) -> bool:
+        try:
+            self._run_together(batch)
+        except Exception as error:
+            self._undo(error)
+            return False
+        return True
+
+    def _run_block(self, block: Sequence[BatchTransaction]) -> None:
+        """Run transactions again and again, each time without the one that failed."""
+        while block := self._left_of(block):
+            failure = self._run_or_blame(block)
+            if failure is None:
+                return
+            if self.mode is Mode.REPLAY:
+                self.failures, self.upto = [], failure["ord"]
+            self.failures.append(failure)
+
+    def _left_of(self, block: Sequence[BatchTransaction]) -> list[BatchTransaction]:
+        """What is to run of a block: neither what failed nor what may not run without it."""
+        out = {*self.skipped, *(failure["ord"] for failure in self.failures)}
+        left = []
+        for transaction in block:
+            if transaction.ord in out or transaction.ord > (self.upto or transaction.ord):
+                continue
             if out.intersection(transaction.follows):
                 out.add(transaction.ord)
-                outcome.skipped.append(transaction.ord)
-                continue
-            failure = self._try(transaction)
-            if failure is None:
-                good.append(transaction)
-                continue
-            out.add(transaction.ord)
-            outcome.failures.append(failure)
-            self._keep(good)
-            good = []
-            if self.mode is Mode.REPLAY or len(outcome.failures) == MAX_SAVEPOINTS:
-                outcome.upto = transaction.ord
-                break
-        return outcome
+                self.skipped.append(transaction.ord)
+            else:
+                left.append(transaction)
+        return left
 
-    def _try(self, transaction: BatchTransaction) -> dict[str, Any] | None:
-        if transaction.ord in self.given_up:
-            return {"ord": transaction.ord, "error_code": self.given_up[transaction.ord]}
-        cursor = HandlerCursor(self.conn)
+    def _run_or_blame(self, block: Sequence[BatchTransaction]) -> dict[str, Any] | None:
+        """Run transactions and keep what they did, or nothing of it and say what failed."""
         try:
-            self._run(cursor, transaction, checks=True)
+            self._run_together(block)
         except Exception as error:
-            # 25P02 only says that something failed before; the handler may have swallowed what.
-            first = cursor.first_error or error
-            if is_fault_of_batch(first):
-                raise first from None
-            return {"ord": transaction.ord, **report(first, cursor.running)}
+            self._undo(error)
+            if not isinstance(error, psycopg.Error):
+                return self._report(error)
+        else:
+            return None
+        # An error of the server may be that of any statement before.
+        self.conn.execute("savepoint batch")
+        for transaction in block:
+            try:
+                self.cursor = HandlerCursor(self.conn)
+                self._run(transaction, checks=True)
+            except Exception as error:
+                # 25P02 only says that something failed before; a handler may have swallowed what.
+                first = self.cursor.first_error or error
+                self._undo(first)
+                return self._report(first)
+        self.conn.execute("release savepoint batch")
         return None
 
-    def _keep(self, good: Sequence[BatchTransaction]) -> None:
-        self.conn.execute("rollback to savepoint good")
-        self.conn.execute("release savepoint good")
-        try:
-            self.run_together(good)
-            self.conn.execute("savepoint good")
-        except Exception as error:
-            if is_fault_of_batch(error):
-                raise
-            raise HandlerUnsteady from error
+    def _run_together(self, batch: Sequence[BatchTransaction]) -> None:
+        """Run transactions that are expected to go well, live ones in one pipeline."""
+        # One for all: to set a cursor up costs more than to run a statement on it.
+        self.cursor = HandlerCursor(self.conn)
+        with self._pipeline():
+            self.conn.execute("savepoint batch")
+            for transaction in batch:
+                self.cursor = self.cursor.as_new()
+                self._run(transaction, checks=self.checks)
+            # Refused when a handler has swallowed an error of the server.
+            self.conn.execute("release savepoint batch")
 
-    def _run(self, cursor: HandlerCursor, transaction: BatchTransaction, *, checks: bool) -> None:
+    def _run(self, transaction: BatchTransaction, *, checks: bool) -> None:
+        self.running = transaction
         if self.mode is Mode.REPLAY:
             bound_statements(self.conn, self.deadline - time.monotonic())
         if checks:
             self.conn.execute("set constraints all deferred")
-        execute(cursor, self.projection, transaction, self.mode)
+        execute(self.cursor, self.projection, transaction, self.mode)
         if checks:
             self.conn.execute("set constraints all immediate")
+
+    def _undo(self, error: Exception) -> None:
+        """Go back to before; raises the error when it is no transaction's fault."""
+        if is_fault_of_batch(error):
+            raise error from None
+        self.conn.execute("rollback to savepoint batch; release savepoint batch")
+
+    def _report(self, error: Exception) -> dict[str, Any]:
+        return {"ord": self.running.ord, **report(error, self.cursor.running)}
 
     def _pipeline(self) -> AbstractContextManager[Any]:
         # In a pipeline the server takes a stalled handler for busy and would never time it out.
         # Live work has the watchdog for that; a replay's holder must end even when it is frozen.
         return self.conn.pipeline() if self.mode is Mode.LIVE else nullcontext()
+
+
+def _has_deferrable(conn: Connection) -> bool:
+    # For them each transaction takes two statements more.
+    return conn.execute(_HAS_DEFERRABLE).fetchone() is not None
 
 
 def _name(handler: Handler) -> str:

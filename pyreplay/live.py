@@ -13,7 +13,7 @@ import psycopg
 from .blame import trace
 from .client import Replay
 from .errors import ProgressMoved, ReplayError
-from .executor import Mode, bound_statements, run_batch
+from .executor import Mode, bound_statements, run_batch, runs_in_database
 from .install import check_installed
 from .projection import Projection
 from .records import BatchResult, ClaimedTransaction
@@ -63,6 +63,7 @@ def process_batch(
             lane=lane,
             limit=limit,
             woken_only=woken_only,
+            with_events=not runs_in_database(conn, projection),
         )
         if not batch:
             return None

@@ -151,6 +151,20 @@ class Projection:
         """What publish_registry takes for this application."""
         return [r.entry for r in self._registrations.values()]
 
+    def functions(self) -> list[dict[str, str | None]] | None:
+        """What run_batch takes for this application; None when a handler is not of the database."""
+        handlers = [(key, r.handler) for key, r in self._registrations.items()]
+        if not all(handler is None or isinstance(handler, sql_handler) for _, handler in handlers):
+            return None
+        return [
+            {
+                "event_type": event_type,
+                "event_schema": event_schema,
+                "function": getattr(handler, "function", None),
+            }
+            for (event_type, event_schema), handler in handlers
+        ]
+
     def handler(self, event_type: str, event_schema: str) -> Handler | None:
         """The handler of an event, None when it is ignored.
 
@@ -162,15 +176,19 @@ class Projection:
         return registration.handler
 
 
-def sql_handler(function: str) -> Handler:
-    """A handler that calls `function(host_id uuid, event jsonb)` in the database."""
-    query = sql.SQL("select {}(%s, %s::jsonb)").format(sql.Identifier(*function.split(".")))
+class sql_handler:
+    """A handler that calls `function(host_id uuid, event jsonb)` in the database.
 
-    def handler(cursor: psycopg.Cursor[Any], event: Event) -> None:
-        cursor.execute(query, (event.host_id, event.payload.decode()))
+    A projection that has no others is run there, a whole batch in one call.
+    """
 
-    handler.__qualname__ = function
-    return handler
+    def __init__(self, function: str) -> None:
+        self.function = self.__qualname__ = function
+        name = sql.Identifier(*function.split("."))
+        self._query = sql.SQL("select {}(%s, %s::jsonb)").format(name).as_bytes()
+
+    def __call__(self, cursor: psycopg.Cursor[Any], event: Event) -> None:
+        cursor.execute(self._query, (event.host_id, event.payload.decode()))
 
 
 def load_app(path: str) -> Projection:

@@ -1,6 +1,6 @@
 """Rows as the functions return them: same names, same order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -88,6 +88,15 @@ class ClaimedTransaction(BatchTransaction):
     """One transaction of a live batch, and how often it took a process or a connection down."""
 
     crash_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """What a batch or chunk came to, in the shape complete_batch and complete_items take it."""
+
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[int] = field(default_factory=list)
+    upto: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

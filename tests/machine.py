@@ -34,9 +34,9 @@ from pyreplay.errors import (
     ScopeBusy,
     StalePlan,
 )
-from pyreplay.executor import Mode, Outcome, run_batch
+from pyreplay.executor import Mode, run_batch
 from pyreplay.live import process_batch
-from pyreplay.records import BatchTransaction, PendingAction, RequestStatus
+from pyreplay.records import BatchOutcome, BatchTransaction, PendingAction, RequestStatus
 from tests.invariants import find_violations
 from tests.support import freeze, wait_until
 from tests.world import AT_REST_EMPTY, World, divide, fail
@@ -193,7 +193,7 @@ class Session:
 
 class LiveSession(Session):
     batch: Sequence[BatchTransaction] = ()
-    outcome = Outcome()
+    outcome = BatchOutcome()
 
 
 class ExecutorSession(LiveSession):
@@ -437,7 +437,7 @@ class Machine(RuleBasedStateMachine):
         self.finish(session, linger, back="idle")
 
     def conclude_batch(
-        self, session: LiveSession, batch: Sequence[BatchTransaction], outcome: Outcome
+        self, session: LiveSession, batch: Sequence[BatchTransaction], outcome: BatchOutcome
     ) -> None:
         session.stage = "idle"
         failed = {report["ord"] for report in outcome.failures}

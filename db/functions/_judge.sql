@@ -17,7 +17,7 @@ begin
     group by s.ord
   )
   select i.xact_id, i.ord, i.projection_id, i.host_id, i.transaction_id, i.lane, i.source_offset,
-    i.was_deferred, i.failure_id, i.scopes,
+    i.member_count, i.was_deferred, i.failure_id, i.scopes,
     case
       when (i.scopes[1]).scope_type = 'TRANSACTION' and exists (
         select from replay.ledger l

@@ -26,7 +26,7 @@ begin
     group by n.ord
   )
   select i.xact_id, i.ord, i.projection_id, i.host_id, i.transaction_id, i.lane, i.source_offset,
-    i.was_deferred, i.failure_id, i.scopes,
+    i.member_count, i.was_deferred, i.failure_id, i.scopes,
     case when i.ord = any (p_waiting) then 'DEFER' else i.decision end,
     i.other_transaction_id, coalesce(f.follows, '{}')
   from unnest(p_items) i

@@ -21,10 +21,15 @@ begin
   moved as (
     update replay.progress p
     set version = a.last_version
-    from applied a
-    where (p.host_id, p.projection_id, p.scope_type, p.scope_key)
-      = (a.host_id, a.projection_id, a.scope_type, a.scope_key)
-      and p.version = a.first_version - 1 and a.is_whole
+    from (
+      select x.*, (
+        select y.ctid
+        from replay.progress y
+        where (y.host_id, y.projection_id, y.scope_type, y.scope_key)
+          = (x.host_id, x.projection_id, x.scope_type, x.scope_key)) as place
+      from applied x
+    ) a
+    where p.ctid = a.place and p.version = a.first_version - 1 and a.is_whole
     returning 1
   ),
   begun as (

@@ -4,9 +4,13 @@ create or replace function replay._read_candidates(
   p_woken_only boolean
 )
   returns replay.batch_item[]
-  language sql
+  language plpgsql
   volatile
-begin atomic
+  set search_path = ''
+as $$
+declare
+  v_items replay.batch_item[];
+begin
   with woken as (
     select w.* from replay._read_woken(p_positions, (p_limit + 1) / 2) w
   ),
@@ -22,8 +26,12 @@ begin atomic
       limit case when p_woken_only then 0 else p_limit end) o
   ),
   candidate as (
-    select c.*, t.scopes, t.byte_count,
-      t.runs_alone or coalesce(r.crash_count, 0) >= 3 as runs_alone,
+    select c.*, t.scopes, t.member_count, t.byte_count,
+      t.runs_alone or coalesce((
+        select r.crash_count >= 3
+        from replay.trial r
+        where (r.host_id, r.projection_id, r.transaction_id)
+          = (c.host_id, c.projection_id, c.transaction_id)), false) as runs_alone,
       row_number() over (
         order by c.was_deferred desc, c.place, c.source_offset, c.host_id, c.lane)::int as ord
     from (
@@ -31,10 +39,11 @@ begin atomic
       union all
       select f.*, false from fresh f
     ) c
-    join replay.transaction t on (t.host_id, t.transaction_id) = (c.host_id, c.transaction_id)
-    left join replay.trial r
-      on (r.host_id, r.projection_id, r.transaction_id)
-        = (c.host_id, c.projection_id, c.transaction_id)
+    cross join lateral (
+      select x.*
+      from replay.transaction x
+      where (x.host_id, x.transaction_id) = (c.host_id, c.transaction_id)
+      limit 1) t
   ),
   measured as (
     select c.*, sum(cardinality(c.scopes)) over up_to as scope_count,
@@ -44,13 +53,16 @@ begin atomic
   )
   select array_agg(
     row(pg_current_xact_id(), m.ord, m.projection_id, m.host_id, m.transaction_id, m.lane,
-      m.source_offset, m.was_deferred, null, m.scopes, 'APPLY', null, '{}')::replay.batch_item
+      m.source_offset, m.member_count, m.was_deferred, null, m.scopes, 'APPLY', null, '{}')::replay.batch_item
     order by m.ord)
+  into v_items
   from measured m
   where m.ord = 1
     or (m.ord <= p_limit and m.scope_count <= 500 and m.total_bytes <= 16777216
       and not m.has_loner);
+  return v_items;
 end;
+$$;
 
 comment on function replay._read_candidates is
 'What a batch may hold, in order: first what is woken (at most half), then the outbox behind the

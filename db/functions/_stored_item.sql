@@ -12,7 +12,7 @@ declare
   v_items replay.batch_item[];
 begin
   select array_agg(row(pg_current_xact_id(), 1, p_projection_id, o.host_id, o.transaction_id,
-    o.lane, o.source_offset, false, null, t.scopes, 'APPLY', null, '{}')::replay.batch_item)
+    o.lane, o.source_offset, t.member_count, false, null, t.scopes, 'APPLY', null, '{}')::replay.batch_item)
   into v_items
   from replay.outbox o
   join replay.transaction t on (t.host_id, t.transaction_id) = (o.host_id, o.transaction_id)

@@ -4,7 +4,8 @@ create or replace function replay.claim_batch(
   p_host_id uuid default null,
   p_lane int default null,
   p_limit int default 500,
-  p_woken_only boolean default false
+  p_woken_only boolean default false,
+  p_with_events boolean default true
 )
   returns setof replay.claimed_transaction
   language plpgsql
@@ -42,7 +43,13 @@ begin
 
   insert into replay.batch_item
   select d.* from replay._decide(v_items) d;
-  return query select b.* from replay._batch_transactions(pg_current_xact_id()) b;
+  return query
+  select b.*, coalesce((
+      select t.crash_count
+      from replay.trial t
+      where (t.host_id, t.projection_id, t.transaction_id)
+        = (b.host_id, v_projection.projection_id, b.transaction_id)), 0)
+  from replay._read_batch(pg_current_xact_id(), p_with_events) b;
 end;
 $$;
 
@@ -53,7 +60,8 @@ paused. Run the handlers of those to APPLY in the same database transaction, the
 One whose crash_count is 4 or more is not to be run, but reported as HANDLER_CRASHED.
 
 p_host_id, p_lane: only these; null: all. p_limit: transactions at most (also 500 scopes, 16 MiB).
-p_woken_only: only what was deferred and may be next now.
+p_woken_only: only what was deferred and may be next now. p_with_events: false: without event types
+and payloads, for run_batch.
 Raises RP001 when p_limit is out of bounds; RP010 outside READ COMMITTED; RP101 when the projection
 is not registered; RP213 when it has not started or is retired.';
 

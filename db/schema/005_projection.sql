@@ -170,6 +170,7 @@ create unlogged table replay.batch_item (
   transaction_id text not null,
   lane int,
   source_offset bigint,
+  member_count int not null,
   was_deferred boolean not null,
   failure_id uuid,
   scopes replay.scope_range[] not null,
@@ -218,6 +219,10 @@ create type replay.claimed_transaction as (
 comment on type replay.claimed_transaction is
 'One transaction of a live batch: replay.batch_transaction, and how often it took a process or a
 connection down.';
+
+create type replay.batch_outcome as (failures jsonb, skipped int[], upto int);
+comment on type replay.batch_outcome is
+'What the handlers of a batch or chunk came to, as complete_batch and complete_items take it.';
 
 create type replay.batch_scope as (
   ord int,

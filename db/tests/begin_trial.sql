@@ -1,7 +1,7 @@
 begin;
 \ir lib/fixtures.psql
 \ir lib/steps.psql
-select plan(16);
+select plan(15);
 
 create function pg_temp.begin_trial(variadic p_transaction_ids text[]) returns void language sql
 begin atomic
@@ -11,10 +11,10 @@ end;
 create function pg_temp.crashes() returns text[] language sql
   return array(
     select t.transaction_id || ' ' || t.crash_count from replay.trial t order by t.transaction_id);
-create function pg_temp.batch() returns text[] language sql
+create function pg_temp.claim(p_limit int) returns text[] language sql
   return array(
     select b.transaction_id || ' ' || b.crash_count
-    from replay._batch_transactions(pg_current_xact_id()) b);
+    from replay.claim_batch('cases', p_limit => p_limit) b);
 
 select fixture.append('t1', '{a@1}'), fixture.append('t2', '{b@1}'), fixture.append('t3', '{c@1}'),
   fixture.append('t4', '{b@2}')
@@ -34,9 +34,8 @@ select is(
   '{1,2}'::int[], 'by each projection on its own');
 
 -- What it is for
-select fixture.claim(3)
-\g /dev/null
-select is(pg_temp.batch(), '{t1 1,t2 2,t3 0}'::text[], 'a batch tells of each how often it crashed');
+select is(pg_temp.claim(3), '{t1 1,t2 2,t3 0}'::text[],
+  'a batch tells of each how often it crashed');
 select fixture.complete('t2')
 \g /dev/null
 select is(
@@ -62,8 +61,8 @@ select is(
   'what is behind the end of an outcome has not crashed either');
 select pg_temp.begin_trial('u2'), pg_temp.begin_trial('u2'), pg_temp.begin_trial('u2')
 \g /dev/null
-select is(fixture.claim(1), '{u2 APPLY}'::text[], 'after three it is the next of its lane still');
-select is(pg_temp.batch(), '{u2 3}'::text[], 'and says so');
+select is(pg_temp.claim(1), '{u2 3}'::text[],
+  'after three it is the next of its lane still, and says so');
 select fixture.complete()
 \g /dev/null
 select fixture.append('u4', '{}')

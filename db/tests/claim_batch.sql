@@ -59,7 +59,7 @@ select is(
   fixture.claim(3), '{t1 STALE,t2 STALE,t3 STALE}'::text[],
   'ordered and known by progress: STALE');
 select is(
-  (select count(*) from replay._batch_transactions(pg_current_xact_id())
+  (select count(*) from replay._read_batch(pg_current_xact_id(), true)
     where num_nonnulls(event_types, event_schemas, payloads) > 0), 0::bigint,
   'what is not to be applied comes without its events');
 select fixture.complete()

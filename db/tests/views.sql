@@ -1,6 +1,6 @@
 begin;
 \ir lib/fixtures.psql
-select plan(22);
+select plan(23);
 
 select replay.set_lanes(fixture.host(), 2), fixture.in_lane(0) as zero, fixture.in_lane(1) as one
 \gset
@@ -109,20 +109,28 @@ select results_eq(
 select is((select count(*) from replay.health where blocked_scope_count > 0 or incident), 0::bigint,
   'health is well again');
 
+-- batch_event is the one exception: what a processor runs, of the batch that it holds.
 select is_empty(
   $$select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = 'replay'::regnamespace and c.relkind = 'v'
-      and a.attname ~ '^(payload|key|headers?)'$$, 'I16: no view has a payload, key or header');
+      and c.relname <> 'batch_event' and a.attname ~ '^(payload|key|headers?)'$$, 'I16: no view has a payload, key or header');
 select is_empty(
   $$select c.relname from pg_class c
     where c.relnamespace = 'replay'::regnamespace and c.relkind = 'v'
-      and not has_table_privilege('replay_reader', c.oid, 'select')$$, 'a reader reads every view');
+      and c.relname <> 'batch_event' and not has_table_privilege('replay_reader', c.oid, 'select')$$, 'a reader reads every view');
 select is_empty(
   $$select c.relname from pg_class c join pg_rewrite r on r.ev_class = c.oid
       join pg_depend d on d.objid = r.oid and d.classid = 'pg_rewrite'::regclass
       join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-    where c.relnamespace = 'replay'::regnamespace and c.relkind = 'v' and a.attname = 'payload'$$,
+    where c.relnamespace = 'replay'::regnamespace and c.relkind = 'v' and a.attname = 'payload'
+      and c.relname <> 'batch_event'$$,
   'I16: no view reads one');
+select is(
+  array(select r.rolname from pg_roles r
+    where r.rolname ~ '^replay_(?!owner)'
+      and has_table_privilege(r.oid, 'replay.batch_event', 'select')
+      and not pg_has_role(r.oid, 'replay_processor', 'member')),
+  '{}'::name[], 'I16: only processors read the batch in hand');
 set local session authorization fixture_operator;
 create temp table seen as
 select
