@@ -17,7 +17,9 @@ declare
   v_out int[] := replay._add_followers('{}', array(
     select (f.report -> 'ord')::int from jsonb_array_elements(p_failures) f (report)));
   v_calls refcursor;
-  v_call record;
+  v_ord int;
+  v_is_last boolean;
+  v_was_called boolean;
   v_first int;
   v_count int;
   v_kept int := 0;
@@ -35,15 +37,15 @@ begin
       begin
         v_left := v_block;
         while v_left > 0 loop
-          fetch v_calls into v_call;
+          fetch v_calls into v_ord, v_is_last, v_was_called;
           exit when not found;
-          if v_call.was_called is null then
+          if v_was_called is null then
             v_error.error_text := 'no handler';
             raise exception 'an event has no handler'
               using errcode = 'RP013', detail = '{}', hint = 'Declare its type in the application.';
           end if;
           v_count := v_count + 1;
-          v_left := v_left - v_call.is_last::int;
+          v_left := v_left - v_is_last::int;
         end loop;
       exception when others then
         get stacked diagnostics v_error.error_code = returned_sqlstate,
@@ -51,7 +53,7 @@ begin
           v_error.error_column = column_name;
       end;
       if v_error.error_code is null then
-        if v_call.ord is null then
+        if v_ord is null then
           v_outcome.skipped := array(
             select o.ord
             from unnest(v_out) o (ord)
@@ -60,7 +62,7 @@ begin
               from jsonb_array_elements(v_outcome.failures) f (report)));
           return v_outcome;
         end if;
-        v_kept := v_call.ord;
+        v_kept := v_ord;
       end if;
     end loop;
 
