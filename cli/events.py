@@ -10,7 +10,7 @@ from uuid import UUID
 import click
 
 from pyreplay.importer import import_file
-from pyreplay.live import LiveProcessor
+from pyreplay.live import LiveProcessor, run_side_by_side
 from pyreplay.projection import Projection
 
 from .connection import Session, pass_session
@@ -61,6 +61,13 @@ def import_events(ctx: click.Context, session: Session, file: Path) -> None:
     help="Transactions a batch.",
 )
 @click.option(
+    "--threads",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    help="Batches in hand at a time, in a thread and a connection each.",
+)
+@click.option(
     "--pooled",
     is_flag=True,
     envvar="PYREPLAY_POOLED",
@@ -75,17 +82,20 @@ def run(
     host_id: UUID | None,
     lane: int | None,
     limit: int,
+    threads: int,
     pooled: bool,
 ) -> None:
     """Process events live; print what became of them at the end.
 
-    Start as many as you like. SIGTERM or Ctrl-C ends after the batch in hand.
+    Start as many as you like. Two --threads keep handlers and server busy at a time, where two
+    lanes have work. SIGTERM or Ctrl-C ends after the batch in hand.
     """
-    processor = LiveProcessor(
-        session.target, app, host_id=host_id, lane=lane, limit=limit, pooled=pooled
-    )
+    processors = [
+        LiveProcessor(session.target, app, host_id=host_id, lane=lane, limit=limit, pooled=pooled)
+        for _ in range(threads)
+    ]
     with _stopped_by_signals() as stop:
-        session.out.record(processor.run(once=once, stop=stop))
+        session.out.record(run_side_by_side(processors, once=once, stop=stop))
 
 
 @contextmanager

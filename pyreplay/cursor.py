@@ -1,7 +1,7 @@
 """The cursor that handlers get: the same on the clean path, in isolation and in a replay."""
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import psycopg
@@ -22,7 +22,7 @@ _SETTING = re.compile(r"\bset_config\s*\(", re.IGNORECASE)
 # What psycopg itself asks the connection of a cursor for; all else is its caller's.
 _READABLE = frozenset({"adapters", "info", "pgconn", "_adapters", "_encoding"})
 
-_AS_USUAL = {"prepare": None, "binary": None}
+# Statements of a pipeline between two looks for answers.
 _UNREAD_MOST = 16
 
 
@@ -48,7 +48,7 @@ class HandlerCursor(psycopg.Cursor[Any]):
     one aborted the transaction, whatever the handler made of it.
     """
 
-    running: str | None = None
+    running: Callable[..., object] | None = None
     first_error: psycopg.Error | None = None
     _converted: PostgresQuery | None = None
     _unread = 0
@@ -71,21 +71,44 @@ class HandlerCursor(psycopg.Cursor[Any]):
     def connection(self) -> Any:
         return _ConnectionOfCaller(self._conn)
 
-    def execute(self, query: Any, *args: Any, **kwargs: Any) -> "HandlerCursor":
-        # A handler mostly repeats itself.
-        if query is not self._last_query or not isinstance(query, str | bytes):
-            self._check(query)
+    def execute(
+        self, query: Any, params: Any = None, *, prepare: bool | None = None, **kwargs: Any
+    ) -> "HandlerCursor":
         try:
-            if self._in_pipeline:
-                super().execute(query, *args, **kwargs)
-            else:
+            if self._conn._pipeline is None:
+                self._check(query)
                 # One call is one statement there: nothing hides behind a semicolon.
                 with self._conn.pipeline():
-                    super().execute(query, *args, **kwargs)
+                    super().execute(query, params, prepare=prepare, **kwargs)
+            elif (
+                query is self._last_query
+                and isinstance(query, str | bytes)
+                and not (params is None or prepare is False or kwargs)
+            ):
+                self._send_again(params)
+            else:
+                self._check(query)
+                super().execute(query, params, prepare=prepare, **kwargs)
         except psycopg.Error as error:
             self._note(error)
             raise
         return self
+
+    def _send_again(self, params: Any) -> None:
+        """Send the statement before with other values. psycopg would make everything anew and look
+        for answers behind each, which is half of what sending one costs."""
+        pipeline, converted = self._conn._pipeline, self._converted
+        assert pipeline is not None and converted is not None
+        if self.closed:
+            raise psycopg.InterfaceError("the cursor is closed")
+        with self._conn.lock:
+            self._reset()
+            converted.dump(params)
+            for _ in self._maybe_prepare_gen(converted):
+                """In a pipeline it never waits."""
+            self._unread += 1
+            if self._unread % _UNREAD_MOST == 0:
+                self._conn.wait(pipeline._communicate_gen())
 
     def executemany(self, query: Any, *args: Any, **kwargs: Any) -> None:
         self._check(query)
@@ -94,30 +117,6 @@ class HandlerCursor(psycopg.Cursor[Any]):
         except psycopg.Error as error:
             self._note(error)
             raise
-
-    def _execute_gen(
-        self, query: Any, params: Any = None, **kwargs: Any
-    ) -> Generator[Any, Any, None]:
-        """As psycopg does, which makes everything anew for each statement and looks for answers
-        behind each: with the same statement again that is half of what sending it costs."""
-        pipeline, converted = self._conn._pipeline, self._converted
-        if (
-            pipeline is None
-            or converted is None
-            or params is None
-            or query is not self._last_query
-            or kwargs != _AS_USUAL
-        ):
-            yield from super()._execute_gen(query, params, **kwargs)
-            return
-        if self.closed:
-            raise psycopg.InterfaceError("the cursor is closed")
-        self._reset()
-        converted.dump(params)
-        yield from self._maybe_prepare_gen(converted)
-        self._unread += 1
-        if self._unread % _UNREAD_MOST == 0:
-            yield from pipeline._communicate_gen()
 
     def _convert_query(self, query: Any, params: Any = None) -> PostgresQuery:
         self._converted = super()._convert_query(query, params)

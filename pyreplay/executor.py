@@ -69,11 +69,11 @@ def execute(
     for event_type, event_schema, payload in members:
         handler = projection.handler(event_type, event_schema)
         if handler is not None:
-            cursor.running = _name(handler)
+            cursor.running = handler
             event = Event(transaction.host_id, transaction.transaction_id, payload)
             answer = handler(cursor, event)
             if answer is not None and (inspect.isgenerator(answer) or inspect.isawaitable(answer)):
-                raise HandlerContract(f"{cursor.running} is no plain function: it has not run")
+                raise HandlerContract(f"{_name(handler)} is no plain function: it has not run")
     log.debug("%s: %s ran in %s", projection.name, transaction.transaction_id, mode.value)
 
 
@@ -261,7 +261,9 @@ class _Runner:
         self.conn.execute("rollback to savepoint batch; release savepoint batch")
 
     def _report(self, error: Exception) -> dict[str, Any]:
-        return {"ord": self.running.ord, **report(error, self.cursor.running)}
+        handler = self.cursor.running
+        name = None if handler is None else _name(handler)
+        return {"ord": self.running.ord, **report(error, name)}
 
     def _pipeline(self) -> AbstractContextManager[Any]:
         # In a pipeline the server takes a stalled handler for busy and would never time it out.

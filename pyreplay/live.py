@@ -4,7 +4,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from functools import reduce
 from typing import Any
 from uuid import UUID
 
@@ -220,6 +222,32 @@ class LiveProcessor:
         self._limit = self._most if verdict is Verdict.GIVEN_UP else halved
         note_fault(self._connection, self.projection, error, host_id=self.host_id, lane=self.lane)
         return _COUNTS.get(verdict, 0)
+
+
+def run_side_by_side(
+    processors: Sequence[LiveProcessor],
+    *,
+    once: bool = False,
+    stop: threading.Event | None = None,
+) -> BatchResult:
+    """Run each in a thread, so that one's handlers run while the server works for another.
+
+    Returns the sum of their counters. When one raises, the others end after the batch in hand.
+    """
+    stop = stop or threading.Event()
+
+    def run(processor: LiveProcessor) -> BatchResult:
+        try:
+            return processor.run(once=once, stop=stop)
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(len(processors) - 1 or 1) as pool:
+        others = [pool.submit(run, processor) for processor in processors[1:]]
+        # In the caller's own thread, to which signals come.
+        total = run(processors[0])
+    return reduce(add, (other.result() for other in others), total)
 
 
 def note_fault(

@@ -38,7 +38,7 @@ class Event:
     def attributes(self) -> dict[str, Any]:
         """The whole CloudEvent; handlers must not change it."""
         if self._attributes is None:
-            self._attributes = json.loads(self.payload)
+            self._attributes = json.loads(self.payload.decode())
         return self._attributes
 
     @property

@@ -347,10 +347,14 @@ def test_run_once_ends_when_nothing_is_left(world: World, cli: Cli) -> None:
     assert json.loads(done.output)["applied_count"] == 1
 
 
+@pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_run_ends_cleanly_on_a_signal(world: World, dsn: str, number: signal.Signals) -> None:
+def test_run_ends_cleanly_on_a_signal(
+    world: World, dsn: str, number: signal.Signals, threads: str
+) -> None:
     world.append("t9", "D@1")
-    with process(dsn, "--json", "run", "--app", "tests.shop:mended") as running:
+    command = ("run", "--app", "tests.shop:mended", "--threads", threads)
+    with process(dsn, "--json", *command) as running:
         while "D@1" not in world.seen():
             assert running.poll() is None
         running.send_signal(number)

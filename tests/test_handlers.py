@@ -10,8 +10,9 @@ import pytest
 from psycopg import Cursor, sql
 
 from pyreplay.errors import InvalidArgument
+from pyreplay.live import run_side_by_side
 from pyreplay.projection import Event, Projection, SafeError
-from tests.world import HOST, World, fail
+from tests.world import HOST, World, aside, fail
 
 Handler = Callable[[Cursor[Any]], object]
 
@@ -251,3 +252,15 @@ def test_a_budget_that_is_spent_stops_a_replay_resumable(world: World) -> None:
     world.trouble.clear()
     assert world.execute(request).status == "SUCCEEDED"
     assert world.seen() == ["A@1", "B@1", "C@1"]
+
+
+@pytest.mark.parametrize("refused", [0, 1])
+def test_processors_side_by_side_end_together(world: World, refused: int) -> None:
+    def refuse() -> None:
+        raise InvalidArgument("no")
+
+    world.append("A@1", "A@1")
+    processors = [world.processor(), world.processor()]
+    processors[refused].step = refuse  # type: ignore[method-assign]
+    with aside(run_side_by_side, processors) as running, pytest.raises(InvalidArgument):
+        running.result(timeout=30)

@@ -7,10 +7,10 @@ as $$
 declare
   v_scopes replay.batch_scope[] := replay._batch_scopes(p_items);
   v_items replay.batch_item[] := array(select i from replay._judge(p_items, v_scopes) i);
-  v_waiting int[] := replay._waiting_items(v_scopes,
-    array(select i.ord from unnest(v_items) i where i.decision <> 'APPLY'));
+  v_refused int[] := array(select i.ord from unnest(v_items) i where i.decision <> 'APPLY');
+  v_waiting int[] := replay._waiting_items(v_scopes, v_refused);
 begin
-  return query select l.* from replay._link_items(v_items, v_scopes, v_waiting) l;
+  return query select l.* from replay._link_items(v_items, v_scopes, v_refused, v_waiting) l;
 end;
 $$;
 

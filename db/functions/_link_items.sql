@@ -1,6 +1,7 @@
 create or replace function replay._link_items(
   p_items replay.batch_item[],
   p_scopes replay.batch_scope[],
+  p_refused int[],
   p_waiting int[]
 )
   returns setof replay.batch_item
@@ -16,8 +17,7 @@ begin
     select s.ord, lag(s.ord) over (
       partition by s.host_id, s.scope_type, s.scope_key order by s.first_version) as before
     from unnest(p_scopes) s
-    join unnest(p_items) i on i.ord = s.ord
-    where i.decision = 'APPLY' and s.ord <> all (p_waiting)
+    where s.ord <> all (p_refused) and s.ord <> all (p_waiting)
   ),
   follower as (
     select n.ord, array_agg(distinct n.before) as follows

@@ -2,9 +2,12 @@ create or replace function replay._read_woken(p_positions replay.position[], p_l
   returns table (
     host_id uuid, projection_id int, transaction_id text, lane int, source_offset bigint, place bigint
   )
-  language sql
-  volatile
-begin atomic
+  language plpgsql
+  stable
+  set search_path = ''
+as $$
+begin
+  return query
   with woken as materialized (
     select w.host_id, w.projection_id, w.lane, w.transaction_id, count(*) over () as woken_count
     from unnest(p_positions) p
@@ -41,6 +44,7 @@ begin atomic
   order by c.place, d.source_offset
   limit p_limit;
 end;
+$$;
 
 comment on function replay._read_woken is
 'Deferred transactions of the claimed positions that may be next now, and those that follow them,

@@ -17,6 +17,7 @@ create or replace function replay.claim_batch(
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
   set enable_mergejoin = off
+  set enable_bitmapscan = off
 as $$
 declare
   v_projection replay.projection;

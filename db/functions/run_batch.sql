@@ -26,6 +26,7 @@ declare
   v_left int;
   v_error replay.error_report;
 begin
+  <<openings>>
   loop
     v_first := v_kept + 1;
     v_count := 0;
@@ -52,16 +53,8 @@ begin
           v_error.error_constraint = constraint_name, v_error.error_table = table_name,
           v_error.error_column = column_name;
       end;
+      exit openings when v_error.error_code is null and v_ord is null;
       if v_error.error_code is null then
-        if v_ord is null then
-          v_outcome.skipped := array(
-            select o.ord
-            from unnest(v_out) o (ord)
-            where o.ord not in (
-              select (f.report -> 'ord')::int
-              from jsonb_array_elements(v_outcome.failures) f (report)));
-          return v_outcome;
-        end if;
         v_kept := v_ord;
       end if;
     end loop;
@@ -77,6 +70,14 @@ begin
     end if;
     v_outcome.failures := v_outcome.failures || jsonb_strip_nulls(to_jsonb(v_error));
   end loop;
+
+  v_outcome.skipped := array(
+    select o.ord
+    from unnest(v_out) o (ord)
+    where o.ord not in (
+      select (f.report -> 'ord')::int
+      from jsonb_array_elements(v_outcome.failures) f (report)));
+  return v_outcome;
 end;
 $$;
 
