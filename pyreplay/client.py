@@ -9,6 +9,7 @@ from uuid import UUID
 
 import psycopg
 from psycopg import sql
+from psycopg.adapt import PyFormat
 from psycopg.rows import class_row, scalar_row
 from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Int8BinaryLoader, IntLoader
@@ -44,6 +45,9 @@ XID8 = 5069
 # Columns of composite arrays, which psycopg would give as text.
 COMPOSITES = frozenset({"scopes"})
 
+# Arguments that are sent in binary: psycopg would write an array of bytes as text, in hex.
+BINARIES = frozenset({"events"})
+
 
 class Replay:
     """Every public method calls the function of the same name in schema replay."""
@@ -76,6 +80,25 @@ class Replay:
             Transaction,
             host_id=host_id,
             transaction_id=transaction_id,
+            events=list(events),
+            registry_digest=registry_digest,
+        )
+
+    def append_transactions(
+        self,
+        host_id: UUID,
+        transaction_ids: Sequence[str],
+        member_counts: Sequence[int],
+        events: Sequence[bytes],
+        registry_digest: bytes,
+    ) -> list[Transaction]:
+        """Append up to 500 transactions of one host in one call, all or none."""
+        return self._all(
+            "append_transactions",
+            Transaction,
+            host_id=host_id,
+            transaction_ids=list(transaction_ids),
+            member_counts=list(member_counts),
             events=list(events),
             registry_digest=registry_digest,
         )
@@ -562,7 +585,7 @@ def _query(function: str, columns: tuple[str, ...], arguments: tuple[str, ...]) 
     call = sql.SQL("replay.{}({})").format(
         sql.Identifier(function),
         sql.SQL(", ").join(
-            sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), sql.Placeholder(name))
+            sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), _placeholder(name))
             for name in arguments
         ),
     )
@@ -570,6 +593,10 @@ def _query(function: str, columns: tuple[str, ...], arguments: tuple[str, ...]) 
         return sql.SQL("select {}").format(call).as_bytes()
     selected = sql.SQL(", ").join(_column(name) for name in columns)
     return sql.SQL("select {} from {}").format(selected, call).as_bytes()
+
+
+def _placeholder(name: str) -> sql.Placeholder:
+    return sql.Placeholder(name, PyFormat.BINARY if name in BINARIES else PyFormat.AUTO)
 
 
 def _column(name: str) -> sql.Composable:

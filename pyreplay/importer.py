@@ -28,8 +28,9 @@ from .eventfile import Grouping, Line, Refusal, read_lines
 from .records import Transaction
 from .validation import load_registry, validate
 
-# A batch of transactions is one COMMIT, and what a crash makes the next import do again.
-BATCH_SIZE = 200
+# A batch of transactions is one COMMIT, and what a crash makes the next import do again. No more
+# than append_transactions takes.
+BATCH_SIZE = 500
 BATCH_BYTES = 8 * 1024 * 1024
 
 # Refusals that are listed; all are counted.
@@ -114,28 +115,36 @@ class _Import:
 
     def _append_batch(self, batch: list[list[Line]]) -> None:
         now = self._now()
-        try:
-            with self._conn.transaction():
-                stored = [self._append(lines) for lines in batch]
-        except FATAL:
-            raise
-        except (ReplayError, DeadlockDetected):
-            # Nothing of the batch is stored. One by one, each has its own COMMIT or refusal.
-            stored = [one for lines in batch if (one := self._append_alone(lines))]
+        stored = self._append_all(batch)
         # What is older was there already, and so was what stands in the file twice.
         new = {(one.host_id, one.transaction_id) for one in stored if one.appended_at >= now}
         self._result.appended_count += len(new)
         self._result.skipped_count += len(stored) - len(new)
 
+    def _append_all(self, batch: list[list[Line]]) -> list[Transaction]:
+        """What is stored of a batch. Where something is refused it is halved, down to the bad one;
+        the order of the file is kept, and each part has a COMMIT of its own."""
+        if len(batch) == 1:
+            one = self._append_alone(batch[0])
+            return [one] if one else []
+        try:
+            with self._conn.transaction():
+                return self._append(batch)
+        except FATAL:
+            raise
+        except (ReplayError, DeadlockDetected):
+            half = len(batch) // 2
+        return self._append_all(batch[:half]) + self._append_all(batch[half:])
+
     def _append_alone(self, lines: list[Line]) -> Transaction | None:
         try:
             try:
                 with self._conn.transaction():
-                    return self._append(lines)
+                    return self._append([lines])[0]
             except (RegistryStale, UnknownEventType, InvalidData):
                 self._load_registry()
             with self._conn.transaction():
-                return self._append(lines)
+                return self._append([lines])[0]
         except FATAL:
             raise
         except ReplayError as error:
@@ -143,15 +152,22 @@ class _Import:
             self._refuse(lines[ordinal].number, lines[0].event["transactionid"], error)
         return None
 
-    def _append(self, lines: list[Line]) -> Transaction:
-        first = lines[0].event
-        validate(self._registry, [line.event for line in lines])
-        return self._replay.append_transaction(
-            _host_id(first["host"]),
-            first["transactionid"],
-            [line.payload for line in lines],
-            self._registry.digest,
-        )
+    def _append(self, batch: list[list[Line]]) -> list[Transaction]:
+        hosts: dict[UUID, list[list[Line]]] = {}
+        for lines in batch:
+            validate(self._registry, [line.event for line in lines])
+            hosts.setdefault(_host_id(lines[0].event["host"]), []).append(lines)
+        return [
+            one
+            for host_id, transactions in hosts.items()
+            for one in self._replay.append_transactions(
+                host_id,
+                [lines[0].event["transactionid"] for lines in transactions],
+                [len(lines) for lines in transactions],
+                [line.payload for lines in transactions for line in lines],
+                self._registry.digest,
+            )
+        ]
 
     def _refuse(self, line: int, transaction_id: str | None, error: ReplayError) -> None:
         self._result.refused_count += 1

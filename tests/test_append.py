@@ -267,6 +267,7 @@ def test_a_refusal_leaves_the_callers_transaction_usable(
     with pytest.raises(VersionConflict) as refusal:
         appender.append(HOST, "t1", [opened(7)])
     assert refusal.value.details == {
+        "transaction_id": "t1",
         "scope_type": "AGGREGATE",
         "scope_key": "Case:A",
         "expected": 1,
@@ -330,7 +331,7 @@ def test_d13_a_payload_that_does_not_parse_reaches_no_log_of_the_engine(dsn: str
     world = World(dsn)
     with pytest.raises(MalformedEvent) as refusal:
         world.replay.append_transaction(HOST, "t1", [b'{"x": 4711'], world.registry.digest)
-    assert refusal.value.details == {"ordinal": 0, "attribute": "JSON"}
+    assert refusal.value.details == {"transaction_id": "t1", "ordinal": 0, "attribute": "JSON"}
     assert refusal.value.__cause__ is None
     world.close()
 
@@ -364,6 +365,7 @@ def test_d9_an_open_failure_blocks_its_scope_and_nothing_else(dsn: str) -> None:
         world.append("t2", "A@2")
     assert refusal.value.details == {
         "failure_id": str(failure.failure_id),
+        "transaction_id": "t2",
         "scope_type": "AGGREGATE",
         "scope_key": "Thing:A",
         "projection": "orders",

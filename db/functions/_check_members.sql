@@ -19,8 +19,8 @@ begin
         when m.transaction_count <> cardinality(p_members) then 'transactioncount'
         when m.transaction_ordinal <> m.ordinal - 1 then 'transactionordinal'
       end as attribute
-    from unnest(p_members) with ordinality m (event_id, event_type, event_schema, host,
-      transaction_id, transaction_count, transaction_ordinal, aggregate_type, aggregate_id,
+    from unnest(p_members) with ordinality m (place, payload, event_id, event_type, event_schema,
+      host, transaction_id, transaction_count, transaction_ordinal, aggregate_type, aggregate_id,
       aggregate_version, graph_root, graph_revision, data_type, ordinal)
   ) w
   where w.attribute is not null

@@ -5,9 +5,11 @@ create or replace function replay._check_no_batch()
   set search_path = ''
 as $$
 begin
-  if exists (
-    select from replay.batch_item b where b.xact_id = pg_current_xact_id_if_assigned())
-  then
+  -- What holds a batch has written, and thus has an id; most callers are spared the query.
+  if pg_current_xact_id_if_assigned() is null then
+    return;
+  end if;
+  if exists (select from replay.batch_item b where b.xact_id = pg_current_xact_id()) then
     raise exception 'this database transaction holds a batch'
       using errcode = 'RP013', detail = '{}',
             hint = 'Handlers append, claim and capture nothing; complete the batch first.';

@@ -1,4 +1,8 @@
-create or replace function replay._check_not_blocked(p_host_id uuid, p_scopes replay.scope_range[])
+create or replace function replay._check_not_blocked(
+  p_host_id uuid,
+  p_scopes replay.carried_scope[],
+  p_transaction_ids text[]
+)
   returns void
   language plpgsql
   stable
@@ -8,7 +12,9 @@ declare
   v_blocked record;
 begin
   -- Per scope one probe of failure_scope_open, whose predicate is repeated here word for word.
-  select f.failure_id, f.scope_type, f.scope_key, f.projection, f.consumer_group into v_blocked
+  select f.failure_id, f.scope_type, f.scope_key, f.projection, f.consumer_group,
+    p_transaction_ids[s.place] as transaction_id
+  into v_blocked
   from unnest(p_scopes) s
   cross join lateral (
     select o.failure_id, o.scope_type, o.scope_key, p.projection, p.consumer_group

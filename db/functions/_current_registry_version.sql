@@ -5,23 +5,27 @@ create or replace function replay._current_registry_version(p_registry_digest by
   set search_path = ''
 as $$
 declare
-  v_registry replay.registry;
+  v_version int;
+  v_digest bytea;
 begin
-  select r.* into v_registry from replay.registry r order by r.registry_version desc limit 1;
+  select r.registry_version, r.digest into v_version, v_digest
+  from replay.registry r
+  order by r.registry_version desc
+  limit 1;
 
-  if v_registry is null then
+  if v_version is null then
     raise exception 'no registry version has been published'
       using errcode = 'RP105',
             detail = '{}',
             hint = 'Publish the event types of the application with replay.publish_registry.';
   end if;
-  if v_registry.digest <> p_registry_digest then
-    raise exception 'the registry moved on to version %', v_registry.registry_version
+  if v_digest <> p_registry_digest then
+    raise exception 'the registry moved on to version %', v_version
       using errcode = 'RP205',
-            detail = jsonb_build_object('registry_version', v_registry.registry_version),
+            detail = jsonb_build_object('registry_version', v_version),
             hint = 'Load it again with replay.get_registry, validate, and append again.';
   end if;
-  return v_registry.registry_version;
+  return v_version;
 end;
 $$;
 

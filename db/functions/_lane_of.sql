@@ -1,26 +1,19 @@
 create or replace function replay._lane_of(
-  p_host_id uuid,
-  p_transaction_id text,
-  p_first_member replay.member_envelope
+  p_first_member replay.member_envelope,
+  p_lane_count int
 )
   returns int
   language plpgsql
-  stable
+  immutable
   set search_path = ''
 as $$
-declare
-  v_lane_count constant int := (
-    select h.lane_count from replay.host h where h.host_id = p_host_id);
 begin
-  if v_lane_count is null or v_lane_count = 1 then
-    return 0;
-  end if;
   return abs(hashtextextended(case
     when p_first_member.aggregate_version is not null then 'AGGREGATE '
       || replay._aggregate_key(p_first_member.aggregate_type, p_first_member.aggregate_id)
     when p_first_member.graph_revision is not null then 'GRAPH_ROOT ' || p_first_member.graph_root
-    else 'TRANSACTION ' || p_transaction_id
-  end, 0) % v_lane_count);
+    else 'TRANSACTION ' || p_first_member.transaction_id
+  end, 0) % p_lane_count);
 end;
 $$;
 

@@ -13,16 +13,16 @@ begin
   select case when count(*) <> count(distinct a.key collate "C") then 'a key stands twice' else
     min(a.key) filter (where not case
       when a.value::text = 'null' then a.key <> all (v_required) or a.key = 'data'
-      when a.key = 'specversion' then a.value::text = '"1.0"'
-      when a.key = 'host'
-        then a.value::text ~* '^"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"$'
+      when a.key = 'specversion' then p_jsonb -> a.key = '"1.0"'
+      when a.key = 'host' then jsonb_typeof(p_jsonb -> a.key) = 'string'
+        and p_jsonb ->> a.key ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
       when a.key = 'transactioncount' then a.value::text ~ '^[1-9][0-9]{0,8}$'
       when a.key = 'transactionordinal' then a.value::text ~ '^(0|[1-9][0-9]{0,8})$'
       when a.key in ('aggregateversion', 'graphrevision') then
         a.value::text ~ '^[1-9][0-9]{0,18}$'
         and (p_jsonb -> a.key)::numeric <= 9223372036854775807
-      when a.key = 'time' then a.value::text
-        ~ '^"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"$'
+      when a.key = 'time' then jsonb_typeof(p_jsonb -> a.key) = 'string' and p_jsonb ->> a.key
+        ~ '^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$'
       when a.key in ('id', 'source', 'type', 'transactionid', 'eventschema', 'subject',
           'aggregatetype', 'graphroot') then
         jsonb_typeof(p_jsonb -> a.key) = 'string'

@@ -1,4 +1,9 @@
-create or replace function replay._read_event(p_payload bytea, p_ordinal int)
+create or replace function replay._read_event(
+  p_payload bytea,
+  p_ordinal int,
+  p_transaction_id text default null,
+  p_place int default null
+)
   returns replay.member_envelope
   language plpgsql
   stable
@@ -20,12 +25,14 @@ begin
   if v_malformed is not null then
     raise exception 'event % is malformed: %', p_ordinal, v_malformed
       using errcode = 'RP002',
-            detail = jsonb_build_object('ordinal', p_ordinal, 'attribute', v_malformed),
+            detail = jsonb_strip_nulls(jsonb_build_object('transaction_id', p_transaction_id,
+              'ordinal', p_ordinal, 'attribute', v_malformed)),
             hint = 'Send a CloudEvent 1.0 in JSON with the attributes that docs/contract.md lists.';
   end if;
 
-  return row(v_json ->> 'id', v_json ->> 'type', v_json ->> 'eventschema', v_json ->> 'host',
-    v_json ->> 'transactionid', v_json ->> 'transactioncount', v_json ->> 'transactionordinal',
+  return row(p_place, p_payload, v_json ->> 'id', v_json ->> 'type', v_json ->> 'eventschema',
+    v_json ->> 'host', v_json ->> 'transactionid', v_json ->> 'transactioncount',
+    v_json ->> 'transactionordinal',
     v_json ->> 'aggregatetype', v_json ->> 'subject', v_json ->> 'aggregateversion',
     v_json ->> 'graphroot', v_json ->> 'graphrevision',
     jsonb_typeof(v_json -> 'data'))::replay.member_envelope;
@@ -35,7 +42,7 @@ $$;
 comment on function replay._read_event is
 'Read the envelope out of the bytes of one event.
 
-p_ordinal only serves the error.
+p_ordinal and p_transaction_id only serve the error; p_place is kept.
 Raises RP002 when the bytes are no JSON object that jsonb can hold, hold a key twice, or miss or
 misform an attribute, see replay._malformed_attribute; it names the attribute, never a value.';
 

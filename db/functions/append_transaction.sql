@@ -14,43 +14,11 @@ create or replace function replay.append_transaction(
   set enable_seqscan = off
 as $$
 declare
-  v_transaction replay.transaction;
-  v_members replay.member_envelope[];
+  v_transactions replay.transaction[];
 begin
-  perform replay._check_append(p_host_id, p_transaction_id, p_events, p_registry_digest);
-  v_transaction := replay._stored_transaction(p_host_id, p_transaction_id, p_events);
-  if v_transaction.host_id is not null then
-    return v_transaction;
-  end if;
-  v_transaction.byte_count := replay._check_size(p_transaction_id, p_events);
-  v_transaction.registry_version := replay._current_registry_version(p_registry_digest);
-
-  select array_agg(replay._read_event(u.payload, (u.ordinal - 1)::int) order by u.ordinal)
-  into v_members
-  from unnest(p_events) with ordinality u (payload, ordinal);
-  perform replay._check_members(p_host_id, p_transaction_id, v_members);
-  v_transaction.runs_alone := replay._check_policies(v_members, v_transaction.registry_version);
-  v_transaction.scopes := replay._scopes_of(v_members, p_transaction_id);
-  perform replay._check_scope_count(p_transaction_id, v_transaction.scopes);
-
-  insert into replay.transaction (host_id, transaction_id, registry_version, member_count,
-    byte_count, runs_alone, scopes, appended_at, appended_by)
-  values (p_host_id, p_transaction_id, v_transaction.registry_version, cardinality(v_members),
-    v_transaction.byte_count, v_transaction.runs_alone, v_transaction.scopes, replay._now(),
-    replay._actor())
-  on conflict (host_id, transaction_id) do nothing
-  returning * into v_transaction;
-  -- Somebody else was about to append the same id; it waited for their COMMIT.
-  if not found then
-    return replay._stored_transaction(p_host_id, p_transaction_id, p_events);
-  end if;
-
-  perform replay._check_not_blocked(p_host_id, v_transaction.scopes);
-  perform replay._move_heads(p_host_id, v_transaction.scopes);
-  perform replay._store_events(p_host_id, p_transaction_id, p_events, v_members);
-  perform replay._enqueue(p_host_id, replay._lane_of(p_host_id, p_transaction_id, v_members[1]),
-    p_transaction_id);
-  return v_transaction;
+  v_transactions := replay._append(p_host_id, array[p_transaction_id],
+    array[cardinality(p_events)], p_events, p_registry_digest);
+  return v_transactions[1];
 end;
 $$;
 

@@ -9,7 +9,20 @@ create type replay.scope_range as (
 comment on type replay.scope_range is
 'A scope and the contiguous versions of it that one transaction carries (null: TRANSACTION).';
 
+create type replay.carried_scope as (
+  place int,
+  scope_type text,
+  scope_key text,
+  first_version bigint,
+  last_version bigint
+);
+comment on type replay.carried_scope is
+'An ordered scope and the versions of it that one transaction of a call carries; place: of that
+transaction in the call, from 1.';
+
 create type replay.member_envelope as (
+  place int,
+  payload bytea,
   event_id text,
   event_type text,
   event_schema text,
@@ -26,6 +39,8 @@ create type replay.member_envelope as (
 );
 comment on type replay.member_envelope is
 'What the engine reads out of the bytes of one event.';
+comment on column replay.member_envelope.place is
+'The place of its transaction in the call that appends it, from 1.';
 comment on column replay.member_envelope.aggregate_id is 'The subject.';
 comment on column replay.member_envelope.data_type is
 'The JSON type of data; null: the event has none.';
@@ -65,9 +80,10 @@ create table replay.event (
   event_schema text not null,
   payload bytea not null,
   digest bytea not null generated always as (sha256(payload)) stored,
+  -- No foreign key: who stores the transaction stores these, neither ever goes away, and the check
+  -- of each single row would cost more than storing it.
   primary key (host_id, transaction_id, ordinal),
-  constraint event_id_unique unique (host_id, event_id),
-  foreign key (host_id, transaction_id) references replay.transaction
+  constraint event_id_unique unique (host_id, event_id)
 );
 comment on table replay.event is 'The members, as the exact bytes that were appended.';
 comment on column replay.event.payload is 'The CloudEvent in JSON, exactly as received.';
@@ -85,6 +101,7 @@ create table replay.stream_head (
   scope_type text not null,
   scope_key text not null,
   version bigint not null,
+  first_version bigint not null default 1,
   primary key (host_id, scope_type, scope_key),
   constraint stream_head_version check (version > 0)
 )
@@ -92,6 +109,9 @@ create table replay.stream_head (
 with (fillfactor = 70);
 comment on table replay.stream_head is
 'The last appended version of each ordered scope; its row lock orders concurrent appends.';
+comment on column replay.stream_head.first_version is
+'Always 1. An append offers a row from the first to the last version it carries: one that meets a
+row has to come right behind its version, and one that stays has to begin at 1.';
 
 create table replay.outbox_lane (
   host_id uuid not null,

@@ -271,8 +271,8 @@ select throws_ok($$select pg_temp.append('t9', pg_temp.step('t9', 1, 0, 'New', 2
   'RP203', null, 'a stream starts at 1');
 select alike(pg_temp.said($$select pg_temp.append('t9', pg_temp.step('t9', 2, 0, 'Z', 1),
   pg_temp.step('t9', 2, 1, 'A', 7))$$),
-  '%{"found": 7, "expected": 4, "scope_key": "Case:A", "scope_type": "AGGREGATE"}%',
-  'the refusal names scope, expected and found');
+  '%{"found": 7, "expected": 4, "scope_key": "Case:A", "scope_type": "AGGREGATE", %"t9"}%',
+  'the refusal names scope, expected, found and transaction');
 select is_empty($$select from replay.transaction where transaction_id = 't9'$$,
   'I4: of what was refused nothing is stored');
 select is_empty(
