@@ -5,20 +5,37 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from bench import append, heal, isolation, live, poll
+from bench import (
+    append,
+    failures,
+    heal,
+    idle,
+    isolation,
+    live,
+    memory,
+    plan,
+    poll,
+    processes,
+)
 from bench.report import Row, keep, show
 from bench.work import SAMPLE, Lab, Size, open_lab
 
 # A family gets the lab, how many rounds, and a list for what it has to leave out.
 FAMILIES: dict[str, Callable[[Lab, int, list[str]], list[Row]]] = {
     "live": live.measure,
+    "processes": processes.measure,
     "append": append.measure,
     "peer": live.measure_peer,
     "heal": heal.measure,
+    "plan": plan.measure,
     "poll": poll.measure,
+    "failures": failures.measure,
+    "memory": memory.measure,
     "isolation": isolation.measure,
+    "idle": idle.measure,
 }
 QUICK = ("live", "append")
 
@@ -35,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     with open_lab(given.dsn, size) as lab:
         for name in names:
             print(name, flush=True)
-            rows += FAMILIES[name](lab, rounds, left_out)
+            rows += [replace(row, group=name) for row in FAMILIES[name](lab, rounds, left_out)]
         show(rows)
         command = shlex.join(["python", "-m", "bench", *arguments])
         keep(given.out, rows, left_out, lab.dsn, command=command, work=size.describe())

@@ -1,17 +1,33 @@
-"""Append, one transaction a commit, beside message-db's write_message on the same server.
+"""Append: one transaction a commit beside message-db's write_message, and 500 a call beside COPY.
 
-Both get the same events of the same transactions, check the version that each follows, and commit
-each transaction durably, in one round trip. Rates are transactions a second.
+The first two get the same events of the same transactions, check the version that each follows, and
+commit each transaction durably, in one round trip. The others commit 500 transactions at a time:
+COPY only the bytes of their events, into a table of one jsonb column and no index. Rates are
+transactions a second.
 """
 
+from collections.abc import Callable
 from uuid import UUID, uuid5
 
 from psycopg.conninfo import make_conninfo
 
 from bench import peers
 from bench.report import LeftOut, Row, compare
-from bench.work import Lab, connect, count, prepare, rate, require, take_turns
+from bench.work import (
+    BATCH,
+    Lab,
+    connect,
+    count,
+    current_digest,
+    move,
+    prepare,
+    rate,
+    require,
+    take_turns,
+)
 from pyreplay.client import Replay
+
+Transactions = list[tuple[UUID, str, list[bytes]]]
 
 READ = """
 select e.host_id, e.transaction_id, array_agg(e.payload order by e.ordinal)
@@ -22,61 +38,114 @@ order by min(o.source_offset), e.host_id"""
 
 
 class Log:
-    """The transactions of the log, and a database of each kind to append them to."""
+    """The transactions of the log, and a database to append them to."""
 
     def __init__(self, lab: Lab) -> None:
-        self.messages = peers.MessageDb(lab)
         with connect(make_conninfo(lab.dsn, dbname=lab.base())) as conn:
-            self.transactions: list[tuple[UUID, str, list[bytes]]] = conn.execute(READ).fetchall()
+            self.transactions: Transactions = conn.execute(READ).fetchall()
         self.conn = connect(lab.create("bench_append", lab.empty()))
+        self.conn.execute("create table bench.copied (payload jsonb not null)")
         self.replay = Replay(self.conn)
-        registry = self.conn.execute(
-            "select digest from replay.registry order by registry_version desc limit 1"
-        ).fetchone()
-        assert registry
-        self.digest = bytes(registry[0])
+        self.digest = current_digest(self.conn)
         self.events = sum(len(payloads) for _, _, payloads in self.transactions)
 
     def append(self, number: int) -> float:
-        """By append_transaction, for hosts of this round."""
+        """By append_transaction."""
+
+        def work(made: Transactions) -> None:
+            for host_id, transaction_id, payloads in made:
+                self.replay.append_transaction(host_id, transaction_id, payloads, self.digest)
+
+        return self._measure(f"each-{number}", work)
+
+    def append_batches(self, number: int) -> float:
+        """By append_transactions."""
+
+        def work(made: Transactions) -> None:
+            for batch in _batches(made):
+                append_batch(self.replay, batch, self.digest)
+
+        return self._measure(f"batch-{number}", work)
+
+    def copy(self, _number: int) -> float:
+        """By COPY, of bytes that are ready to be sent."""
+        batches = [
+            b"".join(_copied(payload) for _, _, payloads in batch for payload in payloads)
+            for batch in _batches(self.transactions)
+        ]
+        prepare(self.conn)
+        self.conn.execute("truncate bench.copied")
+
+        def work() -> None:
+            for batch in batches:
+                with self.conn.cursor().copy("copy bench.copied from stdin") as copying:
+                    copying.write(batch)
+
+        found = rate(len(self.transactions), work)
+        copied = count(self.conn, "select count(*) from bench.copied")
+        require(copied, self.events, "events copied")
+        return found
+
+    def _measure(self, turn: str, work: Callable[[Transactions], None]) -> float:
+        """For hosts of this turn."""
         made = [
-            (host, transaction_id, [_moved(p, host_id, host) for p in payloads])
-            for host_id, transaction_id, payloads in self.transactions
-            for host in [uuid5(host_id, str(number))]
+            (host_id, transaction_id, [move(payload, old, host_id) for payload in payloads])
+            for old, transaction_id, payloads in self.transactions
+            for host_id in [uuid5(old, turn)]
         ]
         prepare(self.conn)
         before = count(self.conn, "select count(*) from replay.event")
-
-        def work() -> None:
-            for host, transaction_id, payloads in made:
-                self.replay.append_transaction(host, transaction_id, payloads, self.digest)
-
-        found = rate(len(made), work)
+        found = rate(len(made), lambda: work(made))
         after = count(self.conn, "select count(*) from replay.event")
         require(after - before, self.events, "events appended")
         return found
 
-    def write(self, number: int) -> float:
-        """By write_message, to streams of this round."""
-        return self.messages.run([payloads for _, _, payloads in self.transactions], number)
 
-    def close(self) -> None:
-        self.conn.close()
-        self.messages.conn.close()
+def append_batch(replay: Replay, batch: Transactions, digest: bytes) -> None:
+    """Append up to 500 transactions in one call."""
+    replay.append_transactions(batch, digest)  # type: ignore[attr-defined]
 
 
-def _moved(payload: bytes, old: UUID, new: UUID) -> bytes:
-    return payload.replace(str(old).encode(), str(new).encode())
+def _batches(made: Transactions) -> list[Transactions]:
+    return [made[first : first + BATCH] for first in range(0, len(made), BATCH)]
+
+
+def _copied(payload: bytes) -> bytes:
+    """A line of COPY's text format; in JSON no blank but the space needs to be escaped again."""
+    return payload.replace(b"\\", b"\\\\") + b"\n"
 
 
 def measure(lab: Lab, rounds: int, left_out: list[str]) -> list[Row]:
+    log = Log(lab)
+    rows = _measure_each(lab, log, rounds, left_out) + _measure_batches(log, rounds, left_out)
+    log.conn.close()
+    return rows
+
+
+def _measure_each(lab: Lab, log: Log, rounds: int, left_out: list[str]) -> list[Row]:
     try:
-        log = Log(lab)
+        messages = peers.MessageDb(lab)
     except LeftOut as reason:
         left_out.append(f"append: {reason}")
         return []
-    found = take_turns(rounds, {"message-db": log.write, "append_transaction": log.append})
-    log.close()
+
+    def write(number: int) -> float:
+        return messages.run([payloads for _, _, payloads in log.transactions], number)
+
+    found = take_turns(rounds, {"message-db": write, "append_transaction": log.append})
+    messages.conn.close()
     pairs = list(zip(found["append_transaction"], found["message-db"], strict=True))
     name = "append, one transaction a commit: message-db 1.3.1, write_message"
     return [compare(name, pairs, at_least=1.0, unit="transactions/s")]
+
+
+def _measure_batches(log: Log, rounds: int, left_out: list[str]) -> list[Row]:
+    if not hasattr(log.replay, "append_transactions"):
+        left_out.append(
+            "append, 500 transactions a call: the engine has no append_transactions yet"
+        )
+        return []
+    found = take_turns(rounds, {"COPY": log.copy, "append_transactions": log.append_batches})
+    pairs = list(zip(found["append_transactions"], found["COPY"], strict=True))
+    name = f"append, {BATCH} transactions a call: COPY of the same bytes into a jsonb table"
+    return [compare(name, pairs, at_least=0.5, unit="transactions/s")]

@@ -53,14 +53,14 @@ class Log:
     def run_floor(self, floor: Callable[[str], None], _round: int) -> float:
         prepare(self.conn)
         found = rate(self.events, lambda: floor(self.dsn))
-        self._require_digest(self.clean)
+        self.require_digest(self.clean)
         return found
 
     def run_clean(self, kind: str, number: int) -> float:
         group = f"clean-{kind}-{number}"
         found, result = self._run(CLEAN[kind], group)
         require(result.applied_count, self.transactions, "transactions applied")
-        self._require_digest(self.clean)
+        self.require_digest(self.clean)
         return found
 
     def run_failing(self, kind: str, number: int) -> float:
@@ -69,7 +69,7 @@ class Log:
         require(result.failed_count, self.failing, "failures")
         done = result.applied_count + result.failed_count + result.deferred_count
         require(done, self.transactions, "transactions applied, failed or deferred")
-        self._require_digest(self.most)
+        self.require_digest(self.most)
         return found
 
     def _run(self, handler: Any, group: str) -> tuple[float, Any]:
@@ -79,7 +79,7 @@ class Log:
         found = rate(self.events, lambda: results.append(run_live(self.dsn, handler, group)))
         return found, results[0]
 
-    def _require_digest(self, wanted: Digest) -> None:
+    def require_digest(self, wanted: Digest) -> None:
         require(digest(self.conn), wanted, "the read model")
 
     def _check_copies(self) -> None:

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,10 +22,16 @@ Written by `{command}`; run it again to repeat them. What each row does is said 
 [bench/](.). Value and reference were measured in turns, round by round, in one run. Both are
 medians; the ratio is the median of the ratios of the rounds, beside the least and the most of them.
 
+Where less is better, the ratio is reference / value.
+
 - Work of the live rows: {work}
 - Machine: {machine}
 - Server: {server}
 - Versions: {versions}
+"""
+
+GROUP = """
+## {group}
 
 | row | value | reference | unit | ratio | spread | at least | rounds | |
 |---|---|---|---|---|---|---|---|---|
@@ -37,7 +44,9 @@ class LeftOut(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was measured against what. ratio: more is better; spread: its least and its most."""
+    """What was measured against what. ratio: more is better; spread: its least and its most.
+
+    group: the family it belongs to."""
 
     row: str
     value: float
@@ -48,6 +57,7 @@ class Row:
     rounds: int
     spread: list[float]
     pairs: list[list[float]]
+    group: str = ""
 
     @property
     def is_missed(self) -> bool:
@@ -62,7 +72,7 @@ class Row:
             self.unit,
             f"{self.ratio:.3f}",
             " to ".join(f"{ratio:.3f}" for ratio in self.spread),
-            f"{self.at_least:g}",
+            f"{self.at_least:.3g}",
             str(self.rounds),
             "MISSED" if self.is_missed else "ok",
         ]
@@ -76,7 +86,26 @@ def compare(
     unit: str = "events/s",
 ) -> Row:
     """A row of pairs of rates, each the value and the reference of one round."""
-    ratios = sorted(value / reference for value, reference in pairs)
+    ratios = [value / reference for value, reference in pairs]
+    return _row(row, pairs, ratios, at_least, unit)
+
+
+def compare_costs(
+    row: str, pairs: Sequence[tuple[float, float]], *, at_least: float, unit: str
+) -> Row:
+    """The same of costs, of which less is better: the reference is another one, or a limit."""
+    # What costs nothing keeps to any limit, to that of nothing too.
+    ratios = [reference / value if value else 1.0 for value, reference in pairs]
+    return _row(row, pairs, ratios, at_least, unit)
+
+
+def _row(
+    row: str,
+    pairs: Sequence[tuple[float, float]],
+    ratios: Sequence[float],
+    at_least: float,
+    unit: str,
+) -> Row:
     return Row(
         row=row,
         value=median(value for value, _ in pairs),
@@ -85,7 +114,7 @@ def compare(
         at_least=at_least,
         unit=unit,
         rounds=len(pairs),
-        spread=[ratios[0], ratios[-1]],
+        spread=[min(ratios), max(ratios)],
         pairs=[list(pair) for pair in pairs],
     )
 
@@ -118,10 +147,12 @@ def keep(
         server=_server(dsn),
         versions=_versions(),
     )
-    for row in json.loads(results.read_text()):
-        page += f"| {' | '.join(Row(**row).cells())} |\n"
+    kept = [Row(**row) for row in json.loads(results.read_text())]
+    for group, members in groupby(kept, key=lambda row: row.group):
+        page += GROUP.format(group=group.capitalize())
+        page += "".join(f"| {' | '.join(row.cells())} |\n" for row in members)
     if left_out:
-        page += "\nLeft out:\n\n" + "".join(f"- {reason}\n" for reason in left_out)
+        page += "\n## Left out\n\n" + "".join(f"- {reason}\n" for reason in left_out)
     (folder / "RESULTS.md").write_text(page)
 
 

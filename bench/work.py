@@ -53,7 +53,11 @@ class Size:
     failures: int = 4_000
     deferred: int = 20_000
     waiting: int = 100_000
-    polls: int = 100
+    polls: int = 500
+    changes: int = 500
+    planned: int = 10_000
+    few: int = 10_000
+    many: int = 1_000_000
 
     def describe(self) -> str:
         """What the live rows work on."""
@@ -61,7 +65,18 @@ class Size:
         return f"{'the real permit log' if real else 'invented permit cases'}, {self.copies} times"
 
 
-SAMPLE = Size(cases=30, copies=2, failures=20, deferred=100, waiting=100, polls=5)
+SAMPLE = Size(
+    cases=30,
+    copies=2,
+    failures=20,
+    deferred=100,
+    waiting=100,
+    polls=5,
+    changes=20,
+    planned=100,
+    few=20,
+    many=200,
+)
 
 
 @dataclass(slots=True)
@@ -92,7 +107,8 @@ class Lab:
                 install(conn)
             with connect(dsn) as conn:
                 conn.execute((CHECKOUT / "examples/permits/schema.sql").read_text())
-                conn.execute((CHECKOUT / "bench/work.sql").read_text())
+                for file in ("work.sql", "failures.sql"):
+                    conn.execute((CHECKOUT / "bench" / file).read_text())
                 Replay(conn).publish_registry(app.clean.entries())
         return "bench_empty"
 
@@ -123,6 +139,20 @@ class Lab:
                 source.execute("truncate bench.piece")
                 conn.execute((CHECKOUT / "bench/store.sql").read_text())
             conn.execute("vacuum (analyze)")
+        return dsn
+
+    def failures(self, number: int) -> str:
+        """The DSN of a database with so many open failures of the group "failed", made once."""
+        name = f"bench_failures_{number}"
+        if name in self.databases:
+            return make_conninfo(self.dsn, dbname=name)
+        dsn = self.create(name, self.empty())
+        with connect(dsn) as conn:
+            start(conn, "failed")
+            took = seconds(lambda: conn.execute("select bench.make_failures(%s)", (number,)))
+            conn.execute("vacuum (analyze)")
+            size = count(conn, "select pg_database_size(current_database())")
+        print(f"  {number:,} failures made in {took:,.1f} s, {size / 1024**2:,.0f} MiB", flush=True)
         return dsn
 
     def close(self) -> None:
@@ -216,20 +246,27 @@ def prepare(conn: Connection) -> None:
     conn.execute("checkpoint")
 
 
-def rate(count: int, work: Callable[[], object]) -> float:
-    """How many of `count` a second the work does."""
+def seconds(work: Callable[[], object]) -> float:
+    """How long the work takes."""
     began = time.perf_counter()
     work()
-    return count / (time.perf_counter() - began)
+    return time.perf_counter() - began
 
 
-def take_turns(rounds: int, runs: Mapping[str, Callable[[int], float]]) -> dict[str, list[float]]:
-    """The rates of each run, round by round: all of them in turn, then all of them again."""
+def rate(count: int, work: Callable[[], object]) -> float:
+    """How many of `count` a second the work does."""
+    return count / seconds(work)
+
+
+def take_turns(
+    rounds: int, runs: Mapping[str, Callable[[int], float]], unit: str = "/s"
+) -> dict[str, list[float]]:
+    """The figures of each run, round by round: all of them in turn, then all of them again."""
     found: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds):
         for name, run in runs.items():
             found[name].append(run(number))
-            print(f"  round {number + 1}, {name}: {found[name][-1]:,.1f} /s", flush=True)
+            print(f"  round {number + 1}, {name}: {found[name][-1]:,.5g} {unit}", flush=True)
     return found
 
 
@@ -237,6 +274,19 @@ def count(conn: Connection, query: str) -> int:
     found = conn.execute(query).fetchone()
     assert found
     return int(found[0])
+
+
+def current_digest(conn: Connection) -> bytes:
+    """What append asks for."""
+    query = "select digest from replay.registry order by registry_version desc limit 1"
+    found = conn.execute(query).fetchone()
+    assert found
+    return bytes(found[0])
+
+
+def move(payload: bytes, old: UUID, new: UUID) -> bytes:
+    """The same event of another host."""
+    return payload.replace(str(old).encode(), str(new).encode())
 
 
 def digest(conn: Connection, where: str = "true") -> Digest:

@@ -164,3 +164,37 @@ end;
 comment on function bench.copy_queue is
 'One transaction of 64 cases, and behind it so many of one event each, which take turns among the
 cases.';
+
+create function bench.copy_chain(p_host_id uuid, p_count int)
+  returns void
+  language sql
+begin atomic
+  with given as (
+    select e.payload,
+      row_number() over (order by o.source_offset, e.host_id, e.ordinal) - 1 as number
+    from replay.event e
+    join replay.outbox o on (o.host_id, o.transaction_id) = (e.host_id, e.transaction_id)
+  ),
+  wanted as (
+    select n as place, 'failing-' || n as transaction_id, 1 as members, 0 as ordinal,
+      'case-' || n as subject, 1 as version
+    from generate_series(2, p_count) n
+    union all
+    select p_count + n, 'waiting-' || n, case when n between 2 and p_count then 2 else 1 end, 0,
+      'chain', n
+    from generate_series(1, p_count + 2) n
+    union all
+    select p_count + n, 'waiting-' || n, 2, 1, 'case-' || n, 2
+    from generate_series(2, p_count) n
+  )
+  insert into bench.piece (host_id, place, transaction_id, ordinal, payload)
+  select p_host_id, w.place, w.transaction_id, w.ordinal,
+    bench.relabel(g.payload, jsonb_build_object('host', p_host_id, 'subject', w.subject,
+      'aggregateversion', w.version, 'transactionid', w.transaction_id,
+      'transactioncount', w.members, 'transactionordinal', w.ordinal))
+  from wanted w
+  join given g on g.number = (w.place + w.ordinal) % (select count(*) from given);
+end;
+comment on function bench.copy_chain is
+'So many transactions to fail on, and a chain that begins at the first of them. Each link waits for
+the one before it and for a failure of its own; the last two only for the one before.';
