@@ -19,10 +19,14 @@ begin atomic
   )
   select distinct f.failure_id
   from scope s
-  join replay.failure_scope f
-    on (f.host_id, f.scope_type, f.scope_key, f.projection_id)
-      = (p_host_id, s.scope_type, s.scope_key, p_projection_id)
-    and f.is_open and f.scope_type <> 'TRANSACTION';
+  -- By the index for each, which `offset 0` makes sure of.
+  cross join lateral (
+    select x.failure_id
+    from replay.failure_scope x
+    where (x.host_id, x.scope_type, x.scope_key, x.projection_id)
+        = (p_host_id, s.scope_type, s.scope_key, p_projection_id)
+      and x.is_open and x.scope_type <> 'TRANSACTION'
+    offset 0) f;
 end;
 
 comment on function replay._failures_in is

@@ -26,10 +26,11 @@ begin
   v_failure_ids := array(
     select f.failure_id
     from replay.failure f
-    where f.host_id = p_host_id and f.failure_id in (
+    -- An array, not a join, which might read all failures of the host.
+    where f.host_id = p_host_id and f.failure_id = any (array(
       select c.failure_id from unnest(p_failure_ids) c (failure_id)
       union
-      select replay._failures_in(p_host_id, p_projection_id, v_transaction_ids, p_scopes))
+      select replay._failures_in(p_host_id, p_projection_id, v_transaction_ids, p_scopes)))
     order by f.captured_at, f.failure_id);
   perform replay._check_bounds(p_host_id, v_failure_ids);
   return v_failure_ids;

@@ -22,9 +22,14 @@ begin atomic
     union
     select behind.transaction_id
     from walk w
-    join replay.deferred_scope s
-      on (s.host_id, s.projection_id, s.transaction_id)
+    -- By the index for each, which `offset 0` makes sure of: a join might read the whole table in
+    -- every step.
+    cross join lateral (
+      select x.scope_type, x.scope_key, x.first_version
+      from replay.deferred_scope x
+      where (x.host_id, x.projection_id, x.transaction_id)
         = (p_host_id, p_projection_id, w.transaction_id)
+      offset 0) s
     cross join lateral (
       select d.transaction_id
       from replay.deferred_scope d

@@ -10,6 +10,10 @@ create or replace function replay.capture_failure(
   volatile
   security definer
   set search_path = ''
+  -- As in claim_batch.
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  set enable_mergejoin = off
 as $$
 declare
   v_projection_id int;

@@ -38,12 +38,13 @@ begin
     and (p_consumer_group is null or p.consumer_group = p_consumer_group)
     and (p_status is null or f.status = p_status)
     and (p_error_code is null or f.error_code = p_error_code)
-    and (p_scope_key is null or (f.host_id, f.failure_id) in (
-      select s.host_id, s.failure_id
+    -- An array, not `in`, which would ask it of each failure of the host.
+    and (p_scope_key is null or f.failure_id = any (array(
+      select s.failure_id
       from replay.failure_scope s
       where (p_host_id is null or s.host_id = p_host_id)
         and s.scope_type = p_scope_type and s.scope_key = p_scope_key
-        and (p_status is distinct from 'OPEN' or s.is_open)))
+        and (p_status is distinct from 'OPEN' or s.is_open))))
     and (p_after is null or (f.host_id, f.captured_at, f.failure_id)
       > (v_after.host_id, v_after.captured_at, v_after.failure_id))
   order by f.host_id, f.captured_at, f.failure_id

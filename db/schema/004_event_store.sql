@@ -64,7 +64,9 @@ create table replay.transaction (
   appended_at timestamptz not null,
   appended_by text not null,
   primary key (host_id, transaction_id)
-);
+)
+-- Never changes: frozen by its first vacuum, while it is in memory still, and never written again.
+with (autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0.05);
 comment on table replay.transaction is 'One row an appended transaction. Never changes.';
 comment on column replay.transaction.registry_version is
 'The registry version it was checked against, and is always read under.';
@@ -84,7 +86,9 @@ create table replay.event (
   -- of each single row would cost more than storing it.
   primary key (host_id, transaction_id, ordinal),
   constraint event_id_unique unique (host_id, event_id)
-);
+)
+-- As replay.transaction.
+with (autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0.05);
 comment on table replay.event is 'The members, as the exact bytes that were appended.';
 comment on column replay.event.payload is 'The CloudEvent in JSON, exactly as received.';
 -- Payloads are JSON of a few hundred bytes to megabytes; lz4 costs a fraction of pglz.
@@ -119,6 +123,7 @@ create table replay.outbox_lane (
   last_offset bigint not null,
   primary key (host_id, lane)
 )
+-- One update a commit: room on the page for heap-only ones, also while an old snapshot is open.
 with (fillfactor = 50);
 comment on table replay.outbox_lane is
 'The last offset of each lane. Locked in key order at COMMIT: offsets are gapless and visible in
@@ -131,7 +136,9 @@ create table replay.outbox (
   transaction_id text not null,
   primary key (host_id, lane, source_offset),
   constraint outbox_transaction_unique unique (host_id, transaction_id)
-);
+)
+-- As replay.transaction.
+with (autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0.05);
 comment on table replay.outbox is
 'The order in which live processors read the transactions of a lane.';
 
@@ -142,7 +149,10 @@ create unlogged table replay.outbox_pending (
   lane int not null,
   transaction_id text not null,
   primary key (xact_id, append_order)
-);
+)
+-- A row an append, dead at its COMMIT: vacuumed early and without pauses.
+with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
 comment on table replay.outbox_pending is
 'Appended in this database transaction and not numbered yet; empty outside of one. Unlogged: no
 row ever survives its transaction.';

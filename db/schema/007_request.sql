@@ -85,7 +85,10 @@ create table replay.request_item (
   foreign key (host_id, failure_id) references replay.failure,
   constraint request_item_status check (
     status in ('PENDING', 'SUCCEEDED', 'FAILED', 'ROLLED_BACK'))
-);
+)
+-- Each is updated once, all of a chunk in one commit, and status is in no index: with as much room
+-- as rows, all updates are heap-only.
+with (fillfactor = 50);
 create index request_item_by_failure on replay.request_item (host_id, failure_id);
 comment on table replay.request_item is 'One failure in a plan, and whether it is done.';
 
