@@ -13,10 +13,11 @@ begin
         from replay.progress p
         where (p.host_id, p.projection_id, p.scope_type, p.scope_key)
           = (i.host_id, i.projection_id, s.scope_type, s.scope_key)), 0),
-      exists (
-        select from replay.barrier b
+      (
+        select true
+        from replay.barrier b
         where (b.host_id, b.projection_id, b.scope_type, b.scope_key)
-          = (i.host_id, i.projection_id, s.scope_type, s.scope_key)),
+          = (i.host_id, i.projection_id, s.scope_type, s.scope_key)) is not null,
       coalesce((
         select f.transaction_id
         from replay.failure_scope x

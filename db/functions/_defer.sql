@@ -7,17 +7,26 @@ as $$
 begin
   -- Woken and decided: the hint is used up. What is still not next keeps its row, and whoever
   -- makes it next wakes it again; that takes one of the scope locks we hold.
+  -- By place, as everywhere in here that a join could be planned badly for tables once empty.
   delete from replay.wake w
-  using replay.batch_item b
-  where b.xact_id = p_xact_id and b.was_deferred
-    and (w.host_id, w.projection_id, w.lane, w.transaction_id)
-      = (b.host_id, b.projection_id, b.lane, b.transaction_id);
+  where w.ctid = any (array(
+    select (
+      select x.ctid
+      from replay.wake x
+      where (x.host_id, x.projection_id, x.lane, x.transaction_id)
+        = (b.host_id, b.projection_id, b.lane, b.transaction_id))
+    from replay.batch_item b
+    where b.xact_id = p_xact_id and b.was_deferred));
 
   delete from replay.deferred d
-  using replay.batch_item b
-  where b.xact_id = p_xact_id and b.was_deferred and b.decision <> 'DEFER'
-    and (d.host_id, d.projection_id, d.transaction_id)
-      = (b.host_id, b.projection_id, b.transaction_id);
+  where d.ctid = any (array(
+    select (
+      select x.ctid
+      from replay.deferred x
+      where (x.host_id, x.projection_id, x.transaction_id)
+        = (b.host_id, b.projection_id, b.transaction_id))
+    from replay.batch_item b
+    where b.xact_id = p_xact_id and b.was_deferred and b.decision <> 'DEFER'));
 
   insert into replay.deferred (host_id, projection_id, transaction_id, lane, source_offset,
     deferred_at)

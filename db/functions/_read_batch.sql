@@ -14,10 +14,13 @@ begin
       array_agg(x.event_schema order by x.ordinal) as event_schemas,
       array_agg(x.payload order by x.ordinal) as payloads
     from (
-      select o.ordinal, o.event_type, o.event_schema, o.payload
-      from replay.event o
-      where p_with_events and b.failure_id is null
-        and (o.host_id, o.transaction_id) = (b.host_id, b.transaction_id)
+      (
+        select o.ordinal, o.event_type, o.event_schema, o.payload
+        from replay.event o
+        where p_with_events and b.failure_id is null
+          and (o.host_id, o.transaction_id) = (b.host_id, b.transaction_id)
+        order by o.ordinal
+      )
       union all
       select m.ordinal, m.event_type, m.event_schema, m.payload
       from replay.failure_member m

@@ -14,7 +14,7 @@ declare
   v_transactions replay.transaction[];
   v_other text;
 begin
-  select array_agg(t order by u.place), (array_agg(u.transaction_id order by u.place) filter (
+  select array_agg(t.stored order by u.place), (array_agg(u.transaction_id order by u.place) filter (
     where array(
       select e.digest
       from replay.event e
@@ -27,7 +27,11 @@ begin
       order by g.ordinal)))[1]
   into v_transactions, v_other
   from unnest(p_transaction_ids) with ordinality u (transaction_id, place)
-  join replay.transaction t on (t.host_id, t.transaction_id) = (p_host_id, u.transaction_id);
+  cross join lateral (
+    select x as stored
+    from replay.transaction x
+    where (x.host_id, x.transaction_id) = (p_host_id, u.transaction_id)
+    limit 1) t;
 
   if v_other is not null then
     raise exception 'transaction "%" is stored with other bytes', v_other

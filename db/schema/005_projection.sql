@@ -119,8 +119,8 @@ create table replay.wake (
   foreign key (host_id, projection_id, transaction_id)
   references replay.deferred on delete cascade
 )
--- A queue: every poll steps over its dead rows, so they go early and without pauses. Its empty pages
--- go too, or the planner would go on to believe that they stay empty.
+-- A queue: every poll steps over its dead rows, so they go early and without pauses. Its empty
+-- pages go too, or the planner would go on to believe that they stay empty.
 with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 comment on table replay.wake is
