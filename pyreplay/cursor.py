@@ -158,6 +158,8 @@ class HandlerCursor(psycopg.Cursor[Any]):
             return
         try:
             with self._conn.lock:
+                # What was sent again may not have left yet.
+                self._conn.wait(pipeline._communicate_gen())
                 self._conn.wait(pipeline._fetch_gen(flush=True))
         except psycopg.Error as error:
             self._note(error)

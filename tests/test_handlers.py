@@ -254,6 +254,50 @@ def test_a_budget_that_is_spent_stops_a_replay_resumable(world: World) -> None:
     assert world.seen() == ["A@1", "B@1", "C@1"]
 
 
+def test_C9_a_statement_sent_again_is_as_good_as_the_first_time(world: World) -> None:
+    """It is sent in a shorter way than psycopg would."""
+    told: list[Any] = []
+    ask = "select %s::text"
+
+    def repeat(cursor: Cursor[Any]) -> None:
+        for value in (1, "one", None, 2.5, [1, 2], "x" * 100_000, 10**12):
+            told.append(cursor.execute(ask, [value]).fetchone())
+        told.append(cursor.execute(ask, ["named"], prepare=False).fetchall())
+        told.append(cursor.execute(ask, ["binary"], binary=True).fetchone())
+        for number in range(100):
+            cursor.execute(ask, [number])
+        told.append((cursor.fetchone(), cursor.rowcount))
+        with pytest.raises(psycopg.ProgrammingError):
+            cursor.execute(ask, [])
+        cursor.close()
+        with pytest.raises(psycopg.InterfaceError):
+            cursor.execute(ask, [1])
+
+    world.trouble["A@1"] = repeat
+    world.append_each("A@1", "B@1")
+    world.run()
+    assert world.seen() == ["A@1", "B@1"]
+    values = ["1", "one", None, "2.5", "{1,2}", "x" * 100_000, "1000000000000"]
+    assert told == [*((value,) for value in values), [("named",)], ("binary",), (("99",), 1)]
+
+
+@pytest.mark.parametrize("trouble", ["select 1/0", "select 'x'::int"])
+def test_C9_a_failing_statement_amid_hundreds_is_blamed_on_its_transaction(
+    world: World, trouble: str
+) -> None:
+    def repeat(cursor: Cursor[Any]) -> None:
+        for number in range(100):
+            cursor.execute("select %s::int", [number])
+
+    labels = [f"P{number}@1" for number in range(40)]
+    world.trouble |= dict.fromkeys(labels, repeat)
+    world.trouble["P17@1"] = lambda cursor: cursor.execute(trouble)
+    world.append_each(*labels)
+    world.run()
+    assert [f.transaction_id for f in world.failures()] == ["P17@1"]
+    assert len(world.seen()) == 39
+
+
 @pytest.mark.parametrize("refused", [0, 1])
 def test_processors_side_by_side_end_together(world: World, refused: int) -> None:
     def refuse() -> None:
