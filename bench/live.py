@@ -56,9 +56,9 @@ class Log:
         self.require_digest(self.clean)
         return found
 
-    def run_clean(self, kind: str, number: int) -> float:
-        group = f"clean-{kind}-{number}"
-        found, result = self._run(CLEAN[kind], group)
+    def run_clean(self, kind: str, number: int, threads: int = 1) -> float:
+        group = f"clean-{kind}-{threads}-{number}"
+        found, result = self._run(CLEAN[kind], group, threads)
         require(result.applied_count, self.transactions, "transactions applied")
         self.require_digest(self.clean)
         return found
@@ -72,11 +72,13 @@ class Log:
         self.require_digest(self.most)
         return found
 
-    def _run(self, handler: Any, group: str) -> tuple[float, Any]:
+    def _run(self, handler: Any, group: str, threads: int = 1) -> tuple[float, Any]:
         start(self.conn, group)
         prepare(self.conn)
         results: list[Any] = []
-        found = rate(self.events, lambda: results.append(run_live(self.dsn, handler, group)))
+        found = rate(
+            self.events, lambda: results.append(run_live(self.dsn, handler, group, threads))
+        )
         return found, results[0]
 
     def require_digest(self, wanted: Digest) -> None:
@@ -99,6 +101,7 @@ def measure(lab: Lab, rounds: int, _left_out: list[str]) -> list[Row]:
     # Each beside what it is compared with.
     for kind, floor in FLOORS.items():
         runs[f"{kind} floor"] = partial(log.run_floor, floor)
+        runs[f"{kind} clean, 2 threads"] = partial(log.run_clean, kind, threads=2)
         runs[f"{kind} clean"] = partial(log.run_clean, kind)
         runs[f"{kind} failing"] = partial(log.run_failing, kind)
     found = take_turns(rounds, runs)
@@ -108,9 +111,12 @@ def measure(lab: Lab, rounds: int, _left_out: list[str]) -> list[Row]:
         pairs = list(zip(found[value], found[reference], strict=True))
         return compare(name, pairs, at_least=at_least)
 
+    python, server = "live, Python handlers, clean", "live, SQL handlers, clean"
     return [
-        row("live, Python handlers, clean: bare loop", "Python clean", "Python floor", 0.8),
-        row("live, SQL handlers, clean: bare server loop", "SQL clean", "SQL floor", 0.8),
+        row(f"{python}: bare loop", "Python clean", "Python floor", 0.8),
+        row(f"{python}, --threads 2: bare loop", "Python clean, 2 threads", "Python floor", 0.8),
+        row(f"{server}: bare server loop", "SQL clean", "SQL floor", 0.8),
+        row(f"{server}, --threads 2: bare server loop", "SQL clean, 2 threads", "SQL floor", 0.8),
         row("10% failing, SQL handlers: own clean", "SQL failing", "SQL clean", 0.85),
         row("10% failing, Python handlers: own clean", "Python failing", "Python clean", 0.7),
     ]

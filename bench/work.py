@@ -25,7 +25,7 @@ from pyreplay import embedded
 from pyreplay.client import Replay
 from pyreplay.importer import import_file
 from pyreplay.install import install
-from pyreplay.live import LiveProcessor
+from pyreplay.live import LiveProcessor, run_side_by_side
 from pyreplay.projection import Event, Handler, Projection, sql_handler
 from pyreplay.records import BatchResult
 from tests.servers import cache_folder
@@ -232,9 +232,10 @@ def start(conn: Connection, group: str) -> None:
     replay.start_projection("bench", group)
 
 
-def run_live(dsn: str, handler: Handler, group: str) -> BatchResult:
-    """What the live processor makes of everything in the outbox."""
-    return LiveProcessor(dsn, projection(handler, group)).run(once=True)
+def run_live(dsn: str, handler: Handler, group: str, threads: int = 1) -> BatchResult:
+    """What so many live processors, in a thread each, make of everything in the outbox."""
+    made = projection(handler, group)
+    return run_side_by_side([LiveProcessor(dsn, made) for _ in range(threads)], once=True)
 
 
 # Measuring
