@@ -191,6 +191,13 @@ def test_constraints_that_are_deferred_are_checked_for_each_transaction(stepped:
     assert codes(stepped) == {"B@1": "23505"}
 
 
+def test_a_handler_that_appends_breaks_the_contract(stepped: World) -> None:
+    trouble(stepped, {"A@1": "select replay.append_transaction(null, null, null, null)"})
+    stepped.append_each("A@1")
+    stepped.run()
+    assert codes(stepped) == {"A@1": "HANDLER_CONTRACT"}
+
+
 def test_what_has_crashed_too_often_is_not_run(stepped: World) -> None:
     stepped.append_each("A@1", "B@1", "B@2")
     stepped.conn.execute(

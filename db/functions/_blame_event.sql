@@ -25,6 +25,9 @@ begin
     select h.function
     from jsonb_to_recordset(p_handlers) h (event_type text, event_schema text, function text)
     where (h.event_type, h.event_schema) = (v_event.event_type, v_event.event_schema));
+  if p_error.error_text is null and p_error.error_code = 'RP013' then
+    v_error.error_code := 'HANDLER_CONTRACT';
+  end if;
   if p_error.error_text is not null then
     v_error.error_code := 'HANDLER_MISSING';
     v_error.error_text := format('no handler for %s (schema %s)', v_event.event_type,
