@@ -31,15 +31,14 @@ class Polled:
     def __init__(self, lab: Lab, name: str, *, waiting: int) -> None:
         dsn = lab.build(name, f"queue('{HOST}', {lab.size.waiting})")
         self.polls, self.waiting = lab.size.polls, waiting
-        self.handler = keep_none if waiting else CLEAN["SQL"]
         self.conn = connect(dsn)
         start(self.conn, GROUP)
-        run_live(dsn, self.handler, GROUP)
+        run_live(dsn, keep_none if waiting else CLEAN["SQL"], GROUP)
         self.conn.execute("vacuum (analyze)")
 
     def run(self, _round: int) -> float:
         self.conn.execute("checkpoint")
-        made = projection(self.handler, GROUP)
+        made = projection(keep_none, GROUP)
 
         def poll() -> None:
             for _ in range(self.polls):
