@@ -35,7 +35,7 @@ COPIES ?= 2
 bench: .venv/installed ## measure what matters most, and compare with the floors
 	$(BIN)/python -m bench --copies $(COPIES)
 
-bench-full: .venv/installed ## measure everything, in 35 minutes and 4 GB of disk
+bench-full: .venv/installed ## measure everything; a million open failures take 4 GB of disk
 	$(BIN)/python -m bench --full
 
 bench-peers: .venv/installed ## install what the benchmarks compare with: from PyPI, and with npm
