@@ -30,9 +30,9 @@ _ONLY_IF_NEXT = """and not exists (
       left join replay.progress p on (p.host_id, p.projection_id, p.scope_type, p.scope_key)
         = (s.host_id, s.projection_id, s.scope_type, s.scope_key)
       where (s.host_id, s.projection_id, s.transaction_id)
-        = (w.host_id, w.projection_id, w.transaction_id)
+        = (x.host_id, x.projection_id, x.transaction_id)
         and s.first_version > coalesce(p.version, 0) + 1)
-  join replay.deferred d"""
+    order by x.first_version) w"""
 _UNREAD = "exists (select from replay.barrier b where b.request_id = p_request.request_id)"
 _LOCKED = "= (p_request.host_id, p_request.request_id)));"
 
@@ -149,7 +149,7 @@ def a_drain_and_a_settle_meet_at_a_deferred_row(world: World) -> None:
 RACES: dict[str, tuple[Callable[[World], None], Sabotage]] = {
     "wake-up lost between two scopes, D3": (
         two_scopes_advance_at_once,
-        [("_wake_next", "join replay.deferred d", _ONLY_IF_NEXT)],
+        [("_wake_next", "order by x.first_version) w", _ONLY_IF_NEXT)],
     ),
     "deferred by a batch that read progress before the item moved it, D4": (
         a_batch_defers_what_an_item_makes_next,

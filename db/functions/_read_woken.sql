@@ -3,7 +3,7 @@ create or replace function replay._read_woken(p_positions replay.position[], p_l
     host_id uuid, projection_id int, transaction_id text, lane int, source_offset bigint, place bigint
   )
   language plpgsql
-  stable
+  volatile
   set search_path = ''
 as $$
 begin
