@@ -82,6 +82,7 @@ class HandlerCursor(psycopg.Cursor[Any]):
                     super().execute(query, params, prepare=prepare, **kwargs)
             elif (
                 query is self._last_query
+                and self._converted is not None
                 and isinstance(query, str | bytes)
                 and not (params is None or prepare is False or kwargs)
             ):
@@ -119,8 +120,10 @@ class HandlerCursor(psycopg.Cursor[Any]):
             raise
 
     def _convert_query(self, query: Any, params: Any = None) -> PostgresQuery:
-        self._converted = super()._convert_query(query, params)
-        return self._converted
+        converted = super()._convert_query(query, params)
+        # Made without values it can take none later.
+        self._converted = None if params is None else converted
+        return converted
 
     def copy(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Refused: it does not go through a pipeline. Use executemany."""

@@ -21,7 +21,7 @@ from .blame import fault_of_batch, is_fault_of_batch, report
 from .client import Replay
 from .cursor import HandlerCursor
 from .errors import HandlerContract
-from .projection import Event, Handler, Projection
+from .projection import Event, Handler, Projection, sql_handler
 from .records import BatchOutcome, BatchTransaction
 
 log = logging.getLogger(__name__)
@@ -277,5 +277,7 @@ def _has_deferrable(conn: Connection) -> bool:
 
 
 def _name(handler: Handler) -> str:
+    if isinstance(handler, sql_handler):
+        return handler.function
     name = getattr(handler, "__qualname__", type(handler).__name__)
     return f"{getattr(handler, '__module__', '?')}.{name}"

@@ -183,7 +183,7 @@ class sql_handler:
     """
 
     def __init__(self, function: str) -> None:
-        self.function = self.__qualname__ = function
+        self.function = function
         name = sql.Identifier(*function.split("."))
         self._query = sql.SQL("select {}(%s, %s::jsonb)").format(name).as_bytes()
 

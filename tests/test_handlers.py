@@ -281,6 +281,20 @@ def test_C9_a_statement_sent_again_is_as_good_as_the_first_time(world: World) ->
     assert told == [*((value,) for value in values), [("named",)], ("binary",), (("99",), 1)]
 
 
+def test_C9_a_statement_may_take_values_the_second_time(world: World) -> None:
+    told: list[Any] = []
+    ask = "select 7"
+
+    def repeat(cursor: Cursor[Any]) -> None:
+        for values in (None, (), (), None, ()):
+            told.append(cursor.execute(ask, values).fetchone())
+
+    world.trouble["A@1"] = repeat
+    world.append_each("A@1")
+    world.run()
+    assert told == [(7,)] * 5
+
+
 @pytest.mark.parametrize("trouble", ["select 1/0", "select 'x'::int"])
 def test_C9_a_failing_statement_amid_hundreds_is_blamed_on_its_transaction(
     world: World, trouble: str

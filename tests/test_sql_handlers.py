@@ -120,9 +120,12 @@ def test_of_an_error_only_what_quotes_no_payload_is_kept(stepped: World) -> None
     assert failure.error_text is None
 
 
-def test_a_function_of_the_database_is_named(world: World, use: Callable[[Handler], None]) -> None:
+@pytest.mark.parametrize("statement", ["select 1/0", "do $$ begin assert false; end $$"])
+def test_a_function_of_the_database_is_named_whoever_calls_it(
+    world: World, use: Callable[[Handler], None], statement: str
+) -> None:
     use(sql_handler("app.step"))
-    trouble(world, {"A@1": "select 1/0"})
+    trouble(world, {"A@1": statement})
     world.append("A@1", "A@1")
     world.run()
     assert [f.error_handler for f in world.failures()] == ["app.step"]
@@ -162,6 +165,14 @@ def test_a_function_that_is_not_there_fails_what_it_is_for(
     world.run()
     assert list(codes(world).values()) in (["42883"], ["3F000"], ["0A000"])
     assert world.seen() == []
+
+
+def test_names_are_quoted_as_they_are(world: World, use: Callable[[Handler], None]) -> None:
+    world.conn.execute('alter function app.step rename to "Step ""it"')
+    use(sql_handler('app.Step "it'))
+    world.append_each("A@1")
+    world.run()
+    assert world.seen() == ["A@1"]
 
 
 def test_an_undeclared_type_fails_and_an_ignored_one_does_not(
