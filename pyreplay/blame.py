@@ -11,7 +11,8 @@ from .errors import HandlerContract
 from .projection import HandlerMissing, SafeError
 
 # Lost connections, rollbacks by concurrency, resources, locks, operators, system, bugs of the
-# server, a read-only server: running the same transaction again may well succeed.
+# server, a read-only server: running the same transaction again may well succeed. The database has
+# the same rule for its handlers (_is_fault_of_batch).
 _BATCH_CLASSES = {"08", "40", "53", "55", "57", "58", "XX"}
 _READ_ONLY = "25006"
 _OWN_TIMEOUT = "57014"
@@ -27,20 +28,7 @@ def is_fault_of_batch(error: BaseException) -> bool:
         return isinstance(error, psycopg.OperationalError) and not isinstance(
             error, psycopg.errors.PipelineAborted
         )
-    return _is_fault(error.sqlstate)
-
-
-def fault_of_batch(code: str) -> psycopg.Error | None:
-    """The error behind an error code that says nothing about the transaction that met it."""
-    if not _is_fault(code):
-        return None
-    try:
-        return psycopg.errors.lookup(code)("in a handler")
-    except KeyError:
-        return psycopg.OperationalError(f"{code} in a handler")
-
-
-def _is_fault(code: str) -> bool:
+    code = error.sqlstate
     return code != _OWN_TIMEOUT and (code[:2] in _BATCH_CLASSES or code == _READ_ONLY)
 
 

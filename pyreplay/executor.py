@@ -17,7 +17,7 @@ from typing import Any
 
 import psycopg
 
-from .blame import fault_of_batch, is_fault_of_batch, report
+from .blame import is_fault_of_batch, report
 from .client import Replay
 from .cursor import HandlerCursor
 from .errors import HandlerContract
@@ -122,7 +122,7 @@ def _run_in_database(
         bound_statements(conn, deadline - time.monotonic())
     conn.execute("savepoint batch")
     try:
-        outcome = Replay(conn).run_batch(
+        return Replay(conn).run_batch(
             projection.functions() or (), failures=failures, first_only=mode is Mode.REPLAY
         )
     except psycopg.Error as error:
@@ -130,11 +130,6 @@ def _run_in_database(
             raise
         conn.execute("rollback to savepoint batch")
         return None
-    for failure in outcome.failures:
-        fault = fault_of_batch(failure["error_code"])
-        if fault is not None and failure not in failures:
-            raise fault
-    return outcome
 
 
 def bound_statements(conn: Connection, seconds: float) -> None:

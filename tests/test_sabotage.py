@@ -72,8 +72,8 @@ TABLE: list[tuple[str, Callable[[World], None], list[Sabotage]]] = [
         [
             patch(
                 "_capture",
-                "= (b.host_id, b.transaction_id)\n  cross join lateral",
-                "= (b.host_id, b.transaction_id) and e.ordinal > 0\n  cross join lateral",
+                "= (b.host_id, b.transaction_id)\n  -- The append",
+                "= (b.host_id, b.transaction_id) and e.ordinal > 0\n  -- The append",
             )
         ],
     ),

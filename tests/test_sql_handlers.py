@@ -141,6 +141,9 @@ def test_C6_what_says_nothing_about_the_transaction_rolls_the_batch_back(
         processor.step()
     assert raised.value.sqlstate == code
     assert is_fault_of_batch(raised.value)
+    assert stepped.conn.execute("select replay._is_fault_of_batch(%s)", (code,)).fetchone() == (
+        True,
+    )
     assert stepped.seen() == []
     assert stepped.failures() == []
 

@@ -26,11 +26,15 @@ begin
     event_schema, aggregate_type, aggregate_id, aggregate_version, graph_root, graph_revision,
     format, payload)
   select b.host_id, b.failure_id, e.ordinal, e.event_id, e.event_type, e.event_schema,
-    m.aggregate_type, m.aggregate_id, m.aggregate_version, m.graph_root, m.graph_revision,
+    m.envelope ->> 'aggregatetype', m.envelope ->> 'subject',
+    (m.envelope ->> 'aggregateversion')::bigint, m.envelope ->> 'graphroot',
+    (m.envelope ->> 'graphrevision')::bigint,
     'CLOUDEVENTS_JSON', e.payload
   from replay.batch_item b
   join replay.event e on (e.host_id, e.transaction_id) = (b.host_id, b.transaction_id)
-  cross join lateral replay._read_event(e.payload, e.ordinal) m
+  -- The append has checked it. Offset 0: read it once.
+  cross join lateral (
+    select convert_from(e.payload, 'UTF8')::jsonb as envelope offset 0) m
   where b.xact_id = p_xact_id and b.decision = 'FAIL';
 
   insert into replay.failure_scope (host_id, failure_id, projection_id, scope_type, scope_key,

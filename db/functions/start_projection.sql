@@ -26,6 +26,9 @@ begin
 
   if p_at = 'NOW' then
     perform replay._start_now(v_projection.projection_id);
+  else
+    -- Else the first processor would add them in its first batch, and others find none meanwhile.
+    perform replay._add_positions(v_projection.projection_id, null, null);
   end if;
 
   update replay.projection p

@@ -46,9 +46,10 @@ select is_empty($$select name from fn where is_public and name !~ '^[a-z]+(_[a-z
 -- run_batch calls handlers, which are the caller's and find things where the caller does. So its
 -- helpers are called by the caller, too.
 create temp table helper (name text);
-insert into helper values ('_add_followers'), ('_blame_event'), ('_call_statement');
+insert into helper values ('_run_at_once'), ('_run_in_blocks'), ('_handler_calls'),
+  ('_quote_function'), ('_batch_call'), ('_error_report'), ('_is_fault_of_batch');
 select is_empty($$select name from fn where lang = 'plpgsql' and not pinned
-  and name <> 'run_batch'$$,
+  and name not in ('run_batch', '_run_at_once', '_run_in_blocks')$$,
   'every plpgsql function pins search_path');
 select is_empty($$select name from fn where lang not in ('sql', 'plpgsql')$$,
   'functions are sql or plpgsql');

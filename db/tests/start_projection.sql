@@ -1,7 +1,7 @@
 begin;
 \ir lib/fixtures.psql
 \ir lib/steps.psql
-select plan(23);
+select plan(24);
 
 select fixture.append('t1', '{a@1}'), fixture.append('t2', '{a@2}'), fixture.append('t3', '{#g@1}'),
   fixture.append('n1', '{}')
@@ -13,6 +13,10 @@ select replay.register_projection('first'), replay.register_projection('late'),
 select results_eq(
   $$select status, start_at, started_at from replay.start_projection('first')$$,
   $$select 'RUNNING', 'BEGINNING', replay._now()$$, 'it runs, from the beginning unless told');
+select is(
+  (select p.last_offset from replay.position p
+    where p.projection_id = replay._projection_id('first', 'default')), 0::bigint,
+  'with a position where there is something to read, so that several may claim at once');
 select is(
   array(select transaction_id from replay.claim_batch('first')), '{t1,t2,t3,n1}'::text[],
   'from the BEGINNING it reads everything ever appended');
