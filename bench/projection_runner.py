@@ -17,7 +17,7 @@ from examples.permits import app
 # Its statement goes through a pipeline, where psycopg 3.3 hangs on one of about 1 MB.
 STORED = 100
 
-UPSERT = app.UPSERT["permit_case_clean"].as_bytes()
+UPSERT = app.UPSERT["permit_case_clean"].encode()
 
 
 class Stepped(DomainEvent):
