@@ -99,6 +99,7 @@ def approve(conn: Connection, group: str) -> Key:
     if not conn.execute("select from pg_roles where rolname = %s", (APPROVER,)).rowcount:
         conn.execute(sql.SQL("create role {} login").format(role))
     conn.execute(sql.SQL("grant replay_approver to {}").format(role))
+    replay.add_member(APPROVER)
     # As good as a login of that role, on a server that asks for passwords too.
     conn.execute(sql.SQL("set session authorization {}").format(role))
     replay.approve_request(*key, reason="bench")

@@ -146,6 +146,7 @@ class Shop:
         if not self.conn.execute("select from pg_roles where rolname = 'bob'").rowcount:
             self.conn.execute("create role bob login")
         self.conn.execute("grant replay_approver to bob")
+        self.replay.add_member("bob")
         with psycopg.connect(self.dsn, user="bob", autocommit=True) as conn:
             Replay(conn).approve_request(*key, reason="fixed")
         return self.replay.execute_request(*key, reason="go")

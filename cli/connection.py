@@ -94,3 +94,4 @@ def _make_role(conn: Connection, name: str) -> None:
             for granted in ROLES:
                 group = sql.Identifier(f"replay_{granted}")
                 conn.execute(sql.SQL("grant {} to {}").format(group, role))
+        conn.execute("select replay.add_member(%s)", [name])

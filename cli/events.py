@@ -74,6 +74,12 @@ def import_events(ctx: click.Context, session: Session, file: Path) -> None:
     show_envvar=True,
     help="The connection goes through a transaction-pooling proxy.",
 )
+@click.option(
+    "--instance",
+    envvar="PYREPLAY_INSTANCE",
+    show_envvar=True,
+    help="The name that `get status` shows; the machine's when left out.",
+)
 @pass_session
 def run(
     session: Session,
@@ -84,6 +90,7 @@ def run(
     limit: int,
     threads: int,
     pooled: bool,
+    instance: str | None,
 ) -> None:
     """Process events live; print what became of them at the end.
 
@@ -91,7 +98,14 @@ def run(
     lanes have work. SIGTERM or Ctrl-C ends after the batch in hand.
     """
     processors = [
-        LiveProcessor(session.target, app, host_id=host_id, lane=lane, limit=limit, pooled=pooled)
+        LiveProcessor(
+            *(session.target, app),
+            host_id=host_id,
+            lane=lane,
+            limit=limit,
+            pooled=pooled,
+            instance=instance,
+        )
         for _ in range(threads)
     ]
     with _stopped_by_signals() as stop:

@@ -1,13 +1,25 @@
 """The root of the command: options that all share, and every command's place."""
 
+import os
 import sys
 from typing import Any
 
 import click
 
-from . import events, execution, failures, projections, requests, safety, server
+from . import (
+    events,
+    execution,
+    failures,
+    people,
+    projections,
+    requests,
+    retention,
+    safety,
+    server,
+)
 from .connection import Session
 from .errors import EXIT_CODES, INTERRUPTED, describe
+from .logs import log_json
 from .output import Output
 
 
@@ -44,6 +56,8 @@ class Root(click.Group):
 @click.pass_context
 def main(ctx: click.Context, dsn: str | None, actor: str | None, as_json: bool) -> None:
     """Keep what a projection failed on, hold back what depends on it, and replay it safely."""
+    if os.environ.get("PYREPLAY_LOG") == "json":
+        log_json()
     # An application is named as if it were imported from here.
     if "" not in sys.path:
         sys.path.insert(0, "")
@@ -51,7 +65,17 @@ def main(ctx: click.Context, dsn: str | None, actor: str | None, as_json: bool) 
 
 
 # Groups are verbs, the commands in them nouns.
-for module in (server, events, projections, failures, requests, execution, safety):
+for module in (
+    server,
+    events,
+    projections,
+    failures,
+    requests,
+    execution,
+    safety,
+    people,
+    retention,
+):
     for name, command in module.COMMANDS.items():
         verb, _, noun = name.partition(" ")
         if not noun:

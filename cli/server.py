@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pyreplay.doctor import examine
 from pyreplay.embedded import find_binaries
 from pyreplay.install import install
+from pyreplay.metrics import expose
 
 from .connection import Session, pass_session
 from .errors import REFUSED
@@ -43,6 +44,13 @@ def _install(session: Session) -> None:
     else:
         done = ", ".join(files) or "no new schema files; functions and views reloaded"
         click.echo(f"database {conn.info.dbname} is ready ({done})")
+
+
+@click.command
+@pass_session
+def metrics(session: Session) -> None:
+    """Print numbers to watch, of the hosts of the caller, as Prometheus reads them."""
+    click.echo(expose(session.connect()), nl=False)
 
 
 @click.command
@@ -98,4 +106,11 @@ def demo(session: Session, file: Path | None) -> None:
     import_module("examples.permits.demo").run(session.target, file)
 
 
-COMMANDS = {"init": init, "upgrade": upgrade, "doctor": doctor, "psql": psql, "demo": demo}
+COMMANDS = {
+    "init": init,
+    "upgrade": upgrade,
+    "doctor": doctor,
+    "metrics": metrics,
+    "psql": psql,
+    "demo": demo,
+}

@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Int8BinaryLoader, IntLoader
 
 from .records import (
+    Archive,
     BatchOutcome,
     BatchResult,
     BatchTransaction,
@@ -22,12 +23,15 @@ from .records import (
     Config,
     FailureDetail,
     FailureSummary,
+    FleetStatus,
     Host,
     Item,
+    LegalHold,
     PendingAction,
     Projection,
     Registry,
     RegistryEntry,
+    Removal,
     RequestPreview,
     RequestStatus,
     TimelineEntry,
@@ -281,6 +285,72 @@ class Replay:
             fault_code=fault_code,
         )
 
+    # People
+
+    def assert_actor(self, actor: str, host_id: UUID) -> None:
+        """Act for somebody whom a gateway has authenticated, in this database transaction."""
+        self._value("assert_actor", actor=actor, host_id=host_id)
+
+    def add_member(self, member: str, host_id: UUID | None = None) -> None:
+        """Make a login role or a vouched for person a member of a host; None: of every one."""
+        self._value("add_member", member=member, host_id=host_id)
+
+    def remove_member(self, member: str, host_id: UUID | None = None) -> None:
+        """Take one membership back."""
+        self._value("remove_member", member=member, host_id=host_id)
+
+    # Capacity and retention
+
+    def set_capacity(self, host_id: UUID, soft_limit: int, hard_limit: int) -> Archive:
+        """Say how many bytes may be kept of the failures of a host."""
+        return self._one(
+            "set_capacity",
+            Archive,
+            host_id=host_id,
+            soft_limit=soft_limit,
+            hard_limit=hard_limit,
+        )
+
+    def place_hold(self, host_id: UUID, reason: str, failure_id: UUID | None = None) -> LegalHold:
+        """Keep the payloads of a failure, or of all of a host, from retention."""
+        return self._one(
+            "place_hold", LegalHold, host_id=host_id, reason=reason, failure_id=failure_id
+        )
+
+    def release_hold(self, host_id: UUID, hold_id: UUID, reason: str) -> LegalHold:
+        """Release a legal hold."""
+        return self._one("release_hold", LegalHold, host_id=host_id, hold_id=hold_id, reason=reason)
+
+    def remove_payloads(self, host_id: UUID, older_than: timedelta, limit: int = 1000) -> Removal:
+        """Remove the payloads of failures that were resolved or waived before a time."""
+        return self._one(
+            "remove_payloads", Removal, host_id=host_id, older_than=older_than, limit=limit
+        )
+
+    def prune_outbox(self, host_id: UUID, older_than: timedelta, limit: int = 10000) -> int:
+        """Remove from the outbox what every projection has read; how many rows."""
+        return self._value(  # type: ignore[no-any-return]
+            "prune_outbox", host_id=host_id, older_than=older_than, limit=limit
+        )
+
+    def prune_ledger(
+        self,
+        projection: str,
+        consumer_group: str,
+        host_id: UUID,
+        older_than: timedelta,
+        limit: int = 10000,
+    ) -> int:
+        """Forget which unordered transactions were applied, behind a bound; how many rows."""
+        return self._value(  # type: ignore[no-any-return]
+            "prune_ledger",
+            projection=projection,
+            consumer_group=consumer_group,
+            host_id=host_id,
+            older_than=older_than,
+            limit=limit,
+        )
+
     # Failures
 
     def list_failures(
@@ -420,6 +490,44 @@ class Replay:
             impact=None if impact is None else Jsonb(impact),
         )
 
+    def waive_failures(
+        self,
+        host_id: UUID,
+        failure_ids: Sequence[UUID],
+        reason: str,
+        action_id: UUID | None = None,
+        impact: dict[str, Any] | None = None,
+    ) -> PendingAction:
+        """Give failures up for good: ask for it, or decide what another person asked for."""
+        return self._one(
+            "waive_failures",
+            PendingAction,
+            host_id=host_id,
+            failure_ids=list(failure_ids),
+            reason=reason,
+            action_id=action_id,
+            impact=None if impact is None else Jsonb(impact),
+        )
+
+    def retire_projection(
+        self,
+        projection: str,
+        consumer_group: str = "default",
+        reason: str | None = None,
+        action_id: UUID | None = None,
+        impact: dict[str, Any] | None = None,
+    ) -> PendingAction:
+        """Give a paused projection up for good: ask, or decide what another person asked for."""
+        return self._one(
+            "retire_projection",
+            PendingAction,
+            projection=projection,
+            consumer_group=consumer_group,
+            reason=reason,
+            action_id=action_id,
+            impact=None if impact is None else Jsonb(impact),
+        )
+
     def pause_execution(self, reason: str) -> Config:
         """Stop the execution of replays: no new intent, claim or chunk."""
         return self._one("pause_execution", Config, reason=reason)
@@ -427,6 +535,22 @@ class Replay:
     def resume_execution(self, reason: str) -> Config:
         """Allow the execution of replays again; nothing resumes by itself."""
         return self._one("resume_execution", Config, reason=reason)
+
+    def exclude_types(self, event_types: Sequence[str], reason: str) -> Config:
+        """Set which event types are excluded from replay, all of them at a time."""
+        return self._one("exclude_types", Config, event_types=list(event_types), reason=reason)
+
+    def get_status(self) -> FleetStatus:
+        """The settings that hold, and whether all processes that are expected have them."""
+        return self._one("get_status", FleetStatus)
+
+    def expect_instance(self, instance_id: str, is_expected: bool = True) -> None:
+        """Say that a process is expected to live, or no longer is."""
+        self._value("expect_instance", instance_id=instance_id, is_expected=is_expected)
+
+    def report_instance(self, instance_id: str) -> Config:
+        """Say that a process is alive; returns the settings that hold."""
+        return self._one("report_instance", Config, instance_id=instance_id)
 
     def execute_request(
         self, host_id: UUID, request_id: UUID, plan_hash: bytes, reason: str

@@ -30,6 +30,13 @@ select request_id, barrier_count from replay.request_status
 where retryable and barrier_count > 0 order by requested_at
 """
 
+LIMITED = "select host_id, state, byte_count from replay.capacity where state <> 'OK' order by 1"
+
+UNCONFIRMED = """
+select instance_id, state from replay.instance_status
+where is_expected and state <> 'CONFIRMED' order by instance_id
+"""
+
 # In an order, so that the same cycles are named again.
 WAITS = """
 select distinct host_id, projection, consumer_group, transaction_id, waits_for
@@ -63,7 +70,10 @@ def examine(conn: Connection) -> list[Finding]:
     found.append(engine)
     if engine.result == "TROUBLE":
         return found
-    for check in (_check_roles, _check_projections, _check_deferred, _check_requests):
+    for check in (
+        *(_check_roles, _check_projections, _check_deferred),
+        *(_check_requests, _check_capacity, _check_instances),
+    ):
         try:
             found += check(conn)
         except psycopg.errors.InsufficientPrivilege:
@@ -177,6 +187,26 @@ def _check_requests(conn: Connection) -> Iterator[Finding]:
         )
 
 
+def _check_capacity(conn: Connection) -> Iterator[Finding]:
+    for host_id, state, byte_count in conn.execute(LIMITED):
+        yield Finding(
+            "TROUBLE" if state == "FULL" else "NOTE",
+            f"host {host_id}",
+            f"{byte_count} bytes of failures are kept: {state}",
+            "Heal them, then `pyreplay remove payloads`; or `pyreplay set capacity`.",
+        )
+
+
+def _check_instances(conn: Connection) -> Iterator[Finding]:
+    for instance_id, state in conn.execute(UNCONFIRMED):
+        yield Finding(
+            "TROUBLE",
+            f"instance {instance_id}",
+            f"it is expected and {state}",
+            "Start it, or `pyreplay expect instance NAME --no-longer`.",
+        )
+
+
 def _judge(is_well: bool, check: str, finding: str, otherwise: str) -> Finding:
     return (
         Finding("OK", check, finding) if is_well else Finding("TROUBLE", check, finding, otherwise)
@@ -202,7 +232,7 @@ PROJECTION_TROUBLES: list[
         lambda row: row["status"] == "PAUSED",
         _finding(
             "TROUBLE",
-            "it is paused, {lag} transactions to read",
+            "it is paused ({pause_reason}), {lag} transactions to read",
             "`pyreplay resume projection {projection} --reason ...`",
         ),
     ),

@@ -121,6 +121,10 @@ class ActionNotFound(ReplayError, code="RP106"):
     """Nobody has asked for this action on this request."""
 
 
+class HoldNotFound(ReplayError, code="RP107"):
+    """No such legal hold stands."""
+
+
 class TransactionConflict(ReplayError, code="RP201"):
     """The transaction id is taken by other bytes."""
 
@@ -218,6 +222,18 @@ class ImpactChanged(ReplayError, code="RP224"):
     """The action would do something else than what was shown and named."""
 
 
+class WaiverRefused(ReplayError, code="RP225"):
+    """A failure that holds an aggregate or a graph cannot be waived."""
+
+
+class ExclusionRefused(ReplayError, code="RP226"):
+    """The event type is unknown, ordered, or held by an ordered transaction."""
+
+
+class OutboxPruned(ReplayError, code="RP227"):
+    """The beginning of the outbox is gone; a projection can only start at NOW."""
+
+
 class LeaseLost(ReplayError, code="RP301"):
     """A newer claim holds this request; nothing was written."""
 
@@ -230,5 +246,17 @@ class ReplayExecutionUnavailable(ReplayError, code="RP303"):
     """The connection was lost while a replay ran; look at the request, then retry."""
 
 
+class NotAllowed(ReplayError, code="RP401"):
+    """The caller is no member of this host, or may not do this."""
+
+
+class ActorNotAsserted(ReplayError, code="RP402"):
+    """Only a member of replay_gateway may act for somebody else."""
+
+
 class ProgressMoved(ReplayError, code="RP501"):
     """Progress is not where the decision found it; the batch is rolled back and decided again."""
+
+
+class ArchiveCapacityExceeded(ReplayError, code="RP502"):
+    """There is no room to keep what might fail; the source stands still until there is."""

@@ -1,6 +1,7 @@
 """The live processor: one batch after another, whatever happens to one of them."""
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ import psycopg
 
 from .blame import trace
 from .client import Replay
-from .errors import ProgressMoved, ReplayError
+from .errors import ArchiveCapacityExceeded, ProgressMoved, ReplayError
 from .executor import Mode, bound_statements, run_batch, runs_in_database
 from .install import check_installed
 from .projection import Projection
@@ -30,6 +31,8 @@ Connection = psycopg.Connection[Any]
 _IDLE_FIRST, _IDLE_MOST = 0.01, 1.0
 _FAULT_FIRST, _FAULT_MOST = 0.1, 5.0
 _TRIES_ONCE = 5
+# Well within the minute after which `get_status` calls an instance stale.
+_SEEN_EVERY = 10.0
 _COUNTS = {Verdict.NO_TRANSACTIONS: 1, Verdict.NOTHING_PASSES: _TRIES_ONCE}
 
 # A killed holder must let go of what it holds outside of bounded database transactions as well, at
@@ -103,7 +106,8 @@ class LiveProcessor:
     """Runs one projection on the outbox. Run as many as you like, side by side.
 
     pooled: conninfo names a transaction-pooling proxy, which must have more sessions than there are
-    processors: each takes a second one at times.
+    processors: each takes a second one at times. instance: the name under which `get_status` shows
+    this process; the machine's when left out.
     """
 
     def __init__(
@@ -116,6 +120,7 @@ class LiveProcessor:
         limit: int = 500,
         budget: float = 60.0,
         pooled: bool = False,
+        instance: str | None = None,
     ) -> None:
         self.conninfo = conninfo
         self.projection = projection
@@ -124,6 +129,8 @@ class LiveProcessor:
         self._most = self._limit = self._claimed = limit
         self.budget = budget
         self.pooled = pooled
+        self.instance = instance or socket.gethostname()
+        self._seen_until = 0.0
         self.totals = BatchResult(*(0 for _ in fields(BatchResult)))
         self._conn: Connection | None = None
         self._trial = Trial(self._connect, projection)
@@ -171,6 +178,9 @@ class LiveProcessor:
     def step(self) -> BatchResult | None:
         """Process one batch; None when there was nothing to do."""
         conn = self._connection()
+        if time.monotonic() >= self._seen_until:
+            Replay(conn).report_instance(self.instance)
+            self._seen_until = time.monotonic() + _SEEN_EVERY
         self._trial.forget()
         try:
             return process_batch(
@@ -280,4 +290,5 @@ def _is_refusal(error: psycopg.Error) -> bool:
     handler has ended the database transaction of its batch (25P01, BATCH_LOST)."""
     if isinstance(error, psycopg.errors.NoActiveSqlTransaction):
         return True
-    return isinstance(error, ReplayError) and not isinstance(error, ProgressMoved)
+    waits = ProgressMoved | ArchiveCapacityExceeded
+    return isinstance(error, ReplayError) and not isinstance(error, waits)

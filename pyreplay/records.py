@@ -63,6 +63,7 @@ class Projection:
     status: str
     started_at: datetime | None
     start_at: str | None
+    pause_reason: str | None
     registered_at: datetime
     registered_by: str
 
@@ -245,19 +246,73 @@ class Config:
 
     generation: int
     enabled: bool
+    excluded_event_types: list[str]
+    digest: bytes
     reason: str
     changed_by: str
     changed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
+class Archive:
+    """How many bytes are kept of the failures of a host, and how many may be."""
+
+    host_id: UUID
+    failure_count: int
+    byte_count: int
+    soft_limit: int
+    hard_limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class LegalHold:
+    """What keeps payloads from retention. failure_id: None: every failure of the host."""
+
+    host_id: UUID
+    hold_id: UUID
+    failure_id: UUID | None
+    reason: str
+    placed_by: str
+    placed_at: datetime
+    released_by: str | None
+    released_at: datetime | None
+    release_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What retention has removed in one call."""
+
+    failure_count: int
+    byte_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetStatus:
+    """The settings that hold, and whether each process that runs handlers is known to have them."""
+
+    generation: int
+    enabled: bool
+    excluded_event_types: list[str]
+    digest: bytes
+    reason: str
+    changed_by: str
+    changed_at: datetime
+    executing_count: int
+    is_confirmed: bool
+    instances: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class PendingAction:
     """A step that one person asked for and another has to take."""
 
-    host_id: UUID
     action_id: UUID
+    host_id: UUID | None
     kind: str
-    request_id: UUID
+    subject: str
+    request_id: UUID | None
+    projection_id: int | None
     impact: dict[str, Any]
     status: str
     reason: str

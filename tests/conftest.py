@@ -105,6 +105,8 @@ def _set_roles(admin: psycopg.Connection, user: str, roles: set[str]) -> None:
         admin.execute(sql.SQL("create role {} login").format(sql.Identifier(user)))
     query = "select roleid::regrole::text from pg_auth_members where member = %s::regrole"
     held = {name for (name,) in admin.execute(query, (user,))}
+    if admin.execute("select to_regclass('replay.host_member')").fetchone() != (None,):
+        admin.execute("select replay.add_member(%s)", (user,))
     for verb, names in (("revoke {} from {}", held - roles), ("grant {} to {}", roles - held)):
         for name in names:
             admin.execute(sql.SQL(verb).format(sql.Identifier(name), sql.Identifier(user)))

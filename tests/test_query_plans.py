@@ -48,6 +48,8 @@ KNOWN_VACUUMED = KNOWN_EMPTY | {
     ("_batch_scopes", "failure_scope"),
     ("_capture", "event"),
     ("_claim_positions", "wake"),
+    # Asked only while event types are excluded.
+    ("_read_candidates", "event"),
     ("_read_woken", "deferred"),
     ("_read_woken", "deferred_scope"),
     # On PostgreSQL 15.

@@ -252,6 +252,7 @@ def test_handlers_run_as_the_caller_where_it_finds_things(world: World) -> None:
     world.conn.execute(
         sql.SQL(
             "create role teller login; grant replay_processor to teller;"
+            "select replay.add_member('teller');"
             "grant usage on schema app to teller; grant insert on app.told to teller"
         )
     )

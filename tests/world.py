@@ -128,6 +128,7 @@ class World:
             if not self.conn.execute("select from pg_roles where rolname = %s", (name,)).rowcount:
                 self.conn.execute(f"create role {name} login")
             self.conn.execute(f"grant {', '.join(ROLES)} to {name}")
+            self.replay.add_member(name)
             self._people[name] = Replay(psycopg.connect(self.dsn, user=name, autocommit=True))
         return self._people[name]
 

@@ -1,6 +1,6 @@
 create or replace function replay._add_positions(
   p_projection_id int,
-  p_host_id uuid,
+  p_host_ids uuid[],
   p_lane int
 )
   returns void
@@ -10,7 +10,7 @@ create or replace function replay._add_positions(
 as $$
 begin
   -- One adds at a time and the others go on without: they must not wait for its whole batch.
-  if not exists (select from replay._lanes_without_position(p_projection_id, p_host_id, p_lane))
+  if not exists (select from replay._lanes_without_position(p_projection_id, p_host_ids, p_lane))
     or not pg_try_advisory_xact_lock(replay._lock_key('positions ' || p_projection_id))
   then
     return;
@@ -18,7 +18,7 @@ begin
 
   insert into replay.position (host_id, projection_id, lane)
   select l.host_id, p_projection_id, l.lane
-  from replay._lanes_without_position(p_projection_id, p_host_id, p_lane) l;
+  from replay._lanes_without_position(p_projection_id, p_host_ids, p_lane) l;
 end;
 $$;
 

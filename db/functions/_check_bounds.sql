@@ -8,9 +8,16 @@ declare
   v_count bigint;
   v_bytes bigint;
   v_excluded uuid[];
+  v_held uuid[] := array(
+    select m.failure_id
+    from replay._config() c
+    join replay.failure_member m on m.event_type = any (c.excluded_event_types)
+    where m.host_id = p_host_id and m.failure_id = any (p_failure_ids)
+      and c.excluded_event_types <> '{}');
 begin
   select count(*), coalesce(sum(f.byte_count), 0),
-    array_agg(f.failure_id order by f.captured_at, f.failure_id) filter (where not f.replayable)
+    array_agg(f.failure_id order by f.captured_at, f.failure_id)
+      filter (where not f.replayable or f.failure_id = any (v_held))
   into v_count, v_bytes, v_excluded
   from replay.failure f
   where f.host_id = p_host_id and f.failure_id = any (p_failure_ids);
@@ -32,7 +39,7 @@ begin
       using errcode = 'RP011',
             detail = jsonb_build_object('failure_ids', v_excluded[1:100], 'failure_count',
               cardinality(v_excluded)),
-            hint = 'A member is excluded by its policy or side effects; leave it out.';
+            hint = 'A member is excluded: by its policy, its side effects, or exclude_types; leave it out.';
   end if;
 end;
 $$;

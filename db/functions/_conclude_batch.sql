@@ -11,6 +11,9 @@ begin
   perform replay._move_progress(p_xact_id);
   perform replay._write_ledger(p_xact_id);
   perform replay._wake_next(p_xact_id);
+  if p_failures <> '[]' then
+    perform replay._count_archive(p_xact_id);
+  end if;
 end;
 $$;
 

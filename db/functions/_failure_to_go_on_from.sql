@@ -1,4 +1,4 @@
-create or replace function replay._failure_to_go_on_from(p_host_id uuid, p_failure_id uuid)
+create or replace function replay._failure_to_go_on_from(p_host_ids uuid[], p_failure_id uuid)
   returns replay.failure
   language plpgsql
   stable
@@ -9,19 +9,19 @@ declare
 begin
   select f.* into v_failure
   from replay.failure f
-  where f.failure_id = p_failure_id and f.host_id = coalesce(p_host_id, f.host_id)
+  where f.failure_id = p_failure_id and (p_host_ids is null or f.host_id = any (p_host_ids))
   order by f.host_id
   limit 1;
 
   if v_failure.failure_id is null then
-    perform replay._refuse_unknown_failure(p_host_id, p_failure_id);
+    perform replay._refuse_unknown_failure(p_host_ids[1], p_failure_id);
   end if;
   return v_failure;
 end;
 $$;
 
 comment on function replay._failure_to_go_on_from is
-'The last failure of the page before; without a host it is looked for in all.
+'The last failure of the page before; null: it is looked for in all hosts.
 
 Raises RP102 when there is no such failure.';
 

@@ -31,6 +31,12 @@ begin
         select from replay.deferred d
         where (d.host_id, d.projection_id, d.transaction_id)
           = (i.host_id, i.projection_id, i.transaction_id)) then 'OBSERVED'
+      -- Pruned from the ledger, it cannot be told from what was applied.
+      when (i.scopes[1]).scope_type = 'TRANSACTION' and not i.was_deferred
+        and i.source_offset <= (
+          select p.ledger_bound from replay.position p
+          where (p.host_id, p.projection_id, p.lane) = (i.host_id, i.projection_id, i.lane))
+        then 'CONFLICT'
       when v.is_stale then 'STALE'
       when v.is_behind or v.holder is not null then 'CONFLICT'
       when v.is_barred then 'DEFER'

@@ -1,6 +1,6 @@
 create or replace function replay._lanes_without_position(
   p_projection_id int,
-  p_host_id uuid,
+  p_host_ids uuid[],
   p_lane int
 )
   returns setof replay.outbox_lane
@@ -9,7 +9,7 @@ create or replace function replay._lanes_without_position(
 begin atomic
   select l.*
   from replay.outbox_lane l
-  where (p_host_id is null or l.host_id = p_host_id)
+  where (p_host_ids is null or l.host_id = any (p_host_ids))
     and (p_lane is null or l.lane = p_lane)
     and not exists (
       select from replay.position p

@@ -24,9 +24,11 @@ begin
   end if;
 
   update replay.projection p
-  set status = p_to
+  set status = p_to, pause_reason = case when p_to = 'PAUSED' then v_reason end
   where p.projection_id = v_projection.projection_id
   returning * into v_projection;
+  delete from replay.failure_streak s
+  where s.projection_id = v_projection.projection_id;
   perform replay._audit(null, 'PROJECTION_' || p_to, v_reason,
     p_projection_id => v_projection.projection_id);
   return v_projection;

@@ -18,7 +18,9 @@ begin
 
   insert into replay.evidence (host_id, projection_id, kind, transaction_id,
     other_transaction_id, lane, source_offset, digests, recorded_at)
-  select b.host_id, b.projection_id, 'CONFLICT', b.transaction_id, b.other_transaction_id,
+  select b.host_id, b.projection_id,
+    case when (b.scopes[1]).scope_type = 'TRANSACTION' then 'BEFORE_LEDGER' else 'CONFLICT' end,
+    b.transaction_id, b.other_transaction_id,
     b.lane, b.source_offset,
     array(
       select e.digest from replay.event e

@@ -9,6 +9,7 @@ create or replace function replay._read_candidates(
   set search_path = ''
 as $$
 declare
+  v_excluded text[] := (replay._config()).excluded_event_types;
   v_items replay.batch_item[];
 begin
   with woken as (
@@ -24,6 +25,10 @@ begin
       where (x.host_id, x.lane) = (p.host_id, p.lane) and x.source_offset > p.last_offset
       order by x.source_offset
       limit case when p_woken_only then 0 else p_limit end) o
+    -- The sources of a host stop when there is no room to keep what fails; its drain does not.
+    where not exists (
+      select from replay.archive a
+      where a.host_id = p.host_id and a.byte_count >= a.hard_limit)
   ),
   candidate as (
     select c.*, t.scopes, t.member_count, t.byte_count,
@@ -31,7 +36,14 @@ begin
         select r.crash_count >= 3
         from replay.trial r
         where (r.host_id, r.projection_id, r.transaction_id)
-          = (c.host_id, c.projection_id, c.transaction_id)), false) as runs_alone,
+          = (c.host_id, c.projection_id, c.transaction_id)), false)
+      or case when v_excluded <> '{}' then (
+        -- The limit keeps it from being hashed: from a scan of all events.
+        select true
+        from replay.event e
+        where (e.host_id, e.transaction_id) = (c.host_id, c.transaction_id)
+          and e.event_type = any (v_excluded)
+        limit 1) is not null else false end as runs_alone,
       row_number() over (
         order by c.was_deferred desc, c.place, c.source_offset, c.host_id, c.lane)::int as ord
     from (
@@ -67,6 +79,6 @@ $$;
 comment on function replay._read_candidates is
 'What a batch may hold, in order: first what is woken (at most half), then the outbox behind the
 claimed positions. Cut at p_limit transactions, 500 scopes and 16 MiB; a transaction that runs
-alone, or has crashed 3 times, is a batch of its own.';
+alone, has crashed 3 times or has an excluded member, is a batch of its own.';
 
 revoke all on function replay._read_candidates from public;

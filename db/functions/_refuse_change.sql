@@ -27,14 +27,13 @@ create trigger transaction_immutable before update or delete or truncate on repl
 for each statement execute function replay._refuse_change();
 create trigger event_immutable before update or delete or truncate on replay.event
 for each statement execute function replay._refuse_change();
-create trigger outbox_immutable before update or delete or truncate on replay.outbox
+create trigger outbox_immutable before update or truncate on replay.outbox
 for each statement execute function replay._refuse_change();
 create trigger audit_immutable before update or delete or truncate on replay.audit
 for each statement execute function replay._refuse_change();
 create trigger failure_kept before delete or truncate on replay.failure
 for each statement execute function replay._refuse_change();
-create trigger failure_member_immutable
-before update or delete or truncate on replay.failure_member
+create trigger failure_member_immutable before update or truncate on replay.failure_member
 for each statement execute function replay._refuse_change();
 create trigger failure_scope_kept before delete or truncate on replay.failure_scope
 for each statement execute function replay._refuse_change();
@@ -43,6 +42,9 @@ for each statement execute function replay._refuse_change();
 create trigger request_item_kept before delete or truncate on replay.request_item
 for each statement execute function replay._refuse_change();
 create trigger attempt_immutable before update or delete or truncate on replay.attempt
+for each statement execute function replay._refuse_change();
+create trigger removed_member_immutable
+before update or delete or truncate on replay.removed_member
 for each statement execute function replay._refuse_change();
 create trigger config_immutable before update or delete or truncate on replay.config
 for each statement execute function replay._refuse_change();

@@ -17,7 +17,8 @@ begin
   if v_projection.status in ('REGISTERED', 'RETIRED') then
     raise exception 'projection "%" is %', p_projection, v_projection.status
       using errcode = 'RP213', detail = jsonb_build_object('status', v_projection.status),
-            hint = 'Start it first: start_projection.';
+            hint = case v_projection.status when 'RETIRED' then 'It was given up for good; rows stay.'
+              else 'Start it first: start_projection.' end;
   end if;
   return v_projection;
 end;

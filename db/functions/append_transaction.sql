@@ -16,6 +16,7 @@ as $$
 declare
   v_transactions replay.transaction[];
 begin
+  perform replay._check_host(p_host_id);
   v_transactions := replay._append(p_host_id, array[p_transaction_id],
     array[cardinality(p_events)], p_events, p_registry_digest);
   return v_transactions[1];

@@ -17,6 +17,7 @@ as $$
 declare
   v_transactions replay.transaction[];
 begin
+  perform replay._check_host(p_host_id);
   v_transactions := replay._append(p_host_id, p_transaction_ids, p_member_counts, p_events,
     p_registry_digest);
   return query select * from unnest(v_transactions);

@@ -14,6 +14,8 @@ declare
   v_projection_id int
     := (replay._started_projection(p_projection, p_consumer_group)).projection_id;
 begin
+  perform replay._own_hosts(h.host_id)
+  from (select distinct b.host_id from unnest(p_host_ids) b (host_id)) h;
   insert into replay.trial (host_id, projection_id, transaction_id, crash_count)
   select t.host_id, v_projection_id, t.transaction_id, 1
   from unnest(p_host_ids, p_transaction_ids) begun (host_id, transaction_id)

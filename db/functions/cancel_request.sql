@@ -15,6 +15,7 @@ declare
   v_before replay.request;
   v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   v_before := replay._lock_idle_request(p_host_id, p_request_id);
   if replay._has_expired(v_before.status, v_before.expires_at) then

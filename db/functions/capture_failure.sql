@@ -22,6 +22,7 @@ declare
   v_failures jsonb := jsonb_build_array(p_error || '{"ord": 1}');
   v_decision text;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   perform replay._check_reports(v_failures);
   perform replay._check_no_batch();
@@ -36,6 +37,9 @@ begin
   select d.* from replay._decide(v_items) d
   returning decision into v_decision;
   if v_decision = 'APPLY' then
+    perform replay._refuse_full(a)
+    from replay.archive a
+    where a.host_id = p_host_id and a.byte_count >= a.hard_limit;
     perform replay._mark_batch(v_xact_id, v_failures, '{}');
     v_decision := 'FAIL';
   end if;
@@ -56,7 +60,7 @@ p_error: the error report, {"error_code", ...}, see docs/contract.md. Moves no p
 Raises RP001 when the report names no error_code; RP010 outside READ COMMITTED; RP013 in a database
 transaction that holds a batch; RP101 when the
 projection is not registered; RP104 when the transaction is not in the outbox; RP213 when the
-projection has not started or is retired.';
+projection has not started or is retired; RP502 when there is no room to keep it.';
 
 revoke all on function replay.capture_failure from public;
 grant execute on function replay.capture_failure to replay_processor;

@@ -20,6 +20,7 @@ create or replace function replay.claim_batch(
   set enable_bitmapscan = off
 as $$
 declare
+  v_hosts uuid[] := replay._own_hosts(p_host_id);
   v_projection replay.projection;
   v_items replay.batch_item[];
 begin
@@ -36,8 +37,11 @@ begin
   end if;
 
   v_items := replay._read_candidates(
-    replay._claim_positions(v_projection.projection_id, p_host_id, p_lane, p_limit, p_woken_only),
+    replay._claim_positions(v_projection.projection_id, v_hosts, p_lane, p_limit, p_woken_only),
     p_limit, p_woken_only);
+  if v_items is null and not p_woken_only then
+    perform replay._check_room(v_projection.projection_id, v_hosts, p_lane);
+  end if;
   perform replay._lock_scopes(array(
     select replay._scope_lock_key(i.host_id, i.projection_id, s.scope_type, s.scope_key)
     from unnest(v_items) i cross join unnest(i.scopes) s));
@@ -60,11 +64,12 @@ woken, lock their scopes, decide each. Nothing when there is nothing to do or th
 paused. Run the handlers of those to APPLY in the same database transaction, then complete_batch.
 One whose crash_count is 4 or more is not to be run, but reported as HANDLER_CRASHED.
 
-p_host_id, p_lane: only these; null: all. p_limit: transactions at most (also 500 scopes, 16 MiB).
+p_host_id, p_lane: only these; null: all (of the hosts that the caller is a member of). p_limit: transactions at most (also 500 scopes, 16 MiB).
 p_woken_only: only what was deferred and may be next now. p_with_events: false: without event types
 and payloads, for run_batch.
 Raises RP001 when p_limit is out of bounds; RP010 outside READ COMMITTED; RP101 when the projection
-is not registered; RP213 when it has not started or is retired.';
+is not registered; RP213 when it has not started or is retired; RP502 when there is no room to keep
+what might fail.';
 
 revoke all on function replay.claim_batch from public;
 grant execute on function replay.claim_batch to replay_processor;

@@ -15,6 +15,7 @@ declare
   v_actor text := replay._actor();
   v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   if (p_budget between '1 second' and '1 day') is not true then
     raise exception 'a budget of % is out of bounds', p_budget

@@ -28,6 +28,9 @@ begin
   perform replay._mark_batch(p_xact_id, p_failures, p_skipped);
 
   perform replay._conclude_batch(p_xact_id, p_failures);
+  if p_failures <> '[]' or exists (select from replay.failure_streak s) then
+    perform replay._watch_failures(p_xact_id, p_failures);
+  end if;
   v_result := replay._move_positions(p_xact_id);
 
   delete from replay.batch_item b

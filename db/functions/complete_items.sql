@@ -15,6 +15,7 @@ as $$
 declare
   v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._own_batch(p_xact_id);
   v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);
   if v_request.mode <> 'EXECUTE' then

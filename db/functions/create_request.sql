@@ -17,10 +17,12 @@ create or replace function replay.create_request(
 as $$
 declare
   v_reason text := replay._reason(p_reason);
-  v_projection_id int := replay._projection_id(p_projection, p_consumer_group);
+  v_projection_id int
+    := (replay._started_projection(p_projection, p_consumer_group)).projection_id;
   v_failure_ids uuid[];
   v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._check_choice('mode', p_mode, '{EXECUTE,VALIDATE_ONLY,ROLLBACK_DRY_RUN}');
   v_failure_ids := replay._select_items(p_host_id, v_projection_id, p_strategy, p_failure_ids,
     p_transaction_ids, p_scopes);
@@ -54,7 +56,7 @@ Raises RP001 when an argument is malformed, the reason is missing or the selecti
 when the plan would be too large; RP011 when a failure is not replayable; RP012 when a version is
 missing before a selected transaction; RP101 when there is no such projection; RP102 when the host
 has no such failure in it; RP104 when a transaction is not deferred; RP207 when a failure is not
-OPEN.';
+OPEN; RP213 when the projection is retired.';
 
 revoke all on function replay.create_request from public;
 grant execute on function replay.create_request to replay_operator;

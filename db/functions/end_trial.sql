@@ -14,6 +14,8 @@ declare
   v_projection_id int
     := (replay._started_projection(p_projection, p_consumer_group)).projection_id;
 begin
+  perform replay._own_hosts(h.host_id)
+  from (select distinct b.host_id from unnest(p_host_ids) b (host_id)) h;
   update replay.trial t
   set crash_count = t.crash_count - 1
   from (

@@ -15,6 +15,7 @@ declare
   v_reason text := replay._reason(p_reason);
   v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   v_request := replay._lock_executable_request(p_host_id, p_request_id);
   perform replay._check_request_state(v_request, '{APPROVED,INSTALLING_BARRIER,RUNNING}');

@@ -8,6 +8,7 @@ as $$
 declare
   v_failure replay.failure_detail;
 begin
+  perform replay._check_host(p_host_id);
   select f.host_id, f.failure_id, p.projection, p.consumer_group, f.transaction_id, f.status,
     f.replayable, f.member_count, f.byte_count,
     replay._failure_scopes(f.host_id, f.failure_id), f.error_code, f.error_text, f.error_handler,

@@ -8,6 +8,7 @@ as $$
 declare
   v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
   select r.* into v_request
   from replay.request r
   where (r.host_id, r.request_id) = (p_host_id, p_request_id);

@@ -6,6 +6,7 @@ create or replace function replay.get_timeline(p_host_id uuid, p_request_id uuid
   set search_path = ''
 as $$
 begin
+  perform replay._check_host(p_host_id);
   perform replay._check_request(p_host_id, p_request_id);
   return query
   select (t.entry).at, (t.entry).kind, (t.entry).actor, (t.entry).fence, (t.entry).item_no,

@@ -18,11 +18,12 @@ create or replace function replay.list_failures(
   set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
+  v_hosts uuid[] := replay._own_hosts(p_host_id);
   v_after replay.failure;
 begin
   perform replay._check_failure_filters(p_status, p_scope_type, p_scope_key, p_limit);
   if p_after is not null then
-    v_after := replay._failure_to_go_on_from(p_host_id, p_after);
+    v_after := replay._failure_to_go_on_from(v_hosts, p_after);
   end if;
 
   return query
@@ -34,6 +35,7 @@ begin
   from replay.failure f
   join replay.projection p on p.projection_id = f.projection_id
   where (p_host_id is null or f.host_id = p_host_id)
+    and (v_hosts is null or f.host_id = any (v_hosts))
     and (p_projection is null or p.projection = p_projection)
     and (p_consumer_group is null or p.consumer_group = p_consumer_group)
     and (p_status is null or f.status = p_status)

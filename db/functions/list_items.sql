@@ -6,6 +6,7 @@ create or replace function replay.list_items(p_host_id uuid, p_request_id uuid)
   set search_path = ''
 as $$
 begin
+  perform replay._check_host(p_host_id);
   perform replay._check_request(p_host_id, p_request_id);
   return query
   select i.*

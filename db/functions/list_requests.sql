@@ -11,6 +11,8 @@ create or replace function replay.list_requests(
   -- As in list_failures.
   set plan_cache_mode = 'force_custom_plan'
 as $$
+declare
+  v_hosts uuid[] := replay._own_hosts(p_host_id);
 begin
   perform replay._check_limit(p_limit);
   if p_status is not null then
@@ -22,6 +24,7 @@ begin
   select s.*
   from replay.request_status s
   where (p_host_id is null or s.host_id = p_host_id)
+    and (v_hosts is null or s.host_id = any (v_hosts))
     and (p_status is null or s.status = p_status)
   order by s.requested_at desc, s.request_id desc
   limit p_limit;

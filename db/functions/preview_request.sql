@@ -14,13 +14,16 @@ create or replace function replay.preview_request(
   set search_path = ''
 as $$
 declare
-  v_projection_id int := replay._projection_id(p_projection, p_consumer_group);
-  v_failure_ids uuid[] := replay._select_items(p_host_id, v_projection_id, p_strategy,
-    p_failure_ids, p_transaction_ids, p_scopes);
-  v_waiting text[] := array(
-    select replay._waiting_behind(p_host_id, v_projection_id, v_failure_ids));
+  v_projection_id int
+    := (replay._started_projection(p_projection, p_consumer_group)).projection_id;
+  v_failure_ids uuid[];
+  v_waiting text[];
   v_preview replay.request_preview;
 begin
+  perform replay._check_host(p_host_id);
+  v_failure_ids := replay._select_items(p_host_id, v_projection_id, p_strategy, p_failure_ids,
+    p_transaction_ids, p_scopes);
+  v_waiting := array(select replay._waiting_behind(p_host_id, v_projection_id, v_failure_ids));
   select p_host_id, p_projection, p_consumer_group, p_strategy, count(*), sum(f.member_count),
     sum(f.byte_count), array_agg(distinct f.registry_version),
     jsonb_agg(
@@ -47,7 +50,8 @@ each stands for every OPEN failure it waits for, transitively. What is selected 
 Raises RP001 when the selection is malformed or comes to nothing; RP009 when the plan would be too
 large; RP011 when a failure is not replayable; RP012 when a version is missing before a selected
 transaction; RP101 when there is no such projection; RP102 when the host has no such failure in
-it; RP104 when a transaction is not deferred; RP207 when a failure is not OPEN.';
+it; RP104 when a transaction is not deferred; RP207 when a failure is not OPEN; RP213 when the projection is
+retired.';
 
 revoke all on function replay.preview_request from public;
 grant execute on function replay.preview_request to replay_operator;

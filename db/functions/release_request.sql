@@ -14,19 +14,24 @@ as $$
 declare
   v_reason text := replay._reason(p_reason);
   v_request replay.request;
-  v_impact jsonb;
   v_action replay.pending_action;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   v_request := replay._lock_idle_request(p_host_id, p_request_id);
   perform replay._check_request_state(v_request, '{INSTALLING_BARRIER,RUNNING}');
-  v_impact := replay._release_impact(v_request);
+  v_action.kind := 'RELEASE_REQUEST';
+  v_action.subject := p_request_id::text;
+  v_action.host_id := p_host_id;
+  v_action.request_id := p_request_id;
+  v_action.projection_id := v_request.projection_id;
+  v_action.impact := replay._release_impact(v_request);
+  v_action.reason := v_reason;
   if p_action_id is null then
-    return replay._ask_action('RELEASE_REQUEST', v_request, v_impact, v_reason);
+    return replay._ask_action(v_action);
   end if;
 
-  v_action := replay._decide_action(p_host_id, p_request_id, p_action_id, p_impact, v_impact,
-    v_reason);
+  v_action := replay._decide_action(v_action, p_action_id, p_impact);
   perform replay._release(v_request, v_reason);
   return v_action;
 end;

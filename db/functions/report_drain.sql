@@ -12,8 +12,10 @@ create or replace function replay.report_drain(
   set search_path = ''
 as $$
 declare
-  v_request replay.request := replay._lock_request(p_host_id, p_request_id);
+  v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
+  v_request := replay._lock_request(p_host_id, p_request_id);
   if (p_applied_count >= 0 and p_failed_count >= 0) is not true then
     raise exception 'what was drained is counted from 0'
       using errcode = 'RP001',

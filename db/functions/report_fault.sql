@@ -12,6 +12,7 @@ create or replace function replay.report_fault(
   set search_path = ''
 as $$
 declare
+  v_hosts uuid[] := replay._own_hosts(p_host_id);
   v_projection_id int
     := (replay._started_projection(p_projection, p_consumer_group)).projection_id;
 begin
@@ -21,7 +22,7 @@ begin
             hint = 'Give the SQLSTATE, or the class of the exception.';
   end if;
   -- The batch that would have brought a new position was rolled back.
-  perform replay._add_positions(v_projection_id, p_host_id, p_lane);
+  perform replay._add_positions(v_projection_id, v_hosts, p_lane);
 
   update replay.position p
   set fault_code = left(p_fault_code, 100), fault_at = replay._now()
@@ -30,7 +31,7 @@ begin
     from replay.position x
     join replay.outbox_lane l on (l.host_id, l.lane) = (x.host_id, x.lane)
     where x.projection_id = v_projection_id
-      and (p_host_id is null or x.host_id = p_host_id)
+      and (v_hosts is null or x.host_id = any (v_hosts))
       and (p_lane is null or x.lane = p_lane)
       and (
         x.last_offset < l.last_offset

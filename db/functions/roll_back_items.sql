@@ -16,6 +16,7 @@ declare
   v_failed int[];
   v_items int[];
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   v_failed := replay._check_reports(p_failures);
   v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);

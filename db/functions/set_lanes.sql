@@ -8,6 +8,7 @@ as $$
 declare
   v_host replay.host;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   if p_host_id is null or p_lane_count is null or p_lane_count not between 1 and 1024 then
     raise exception 'a host has 1 to 1024 lanes, not %', p_lane_count

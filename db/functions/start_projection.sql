@@ -24,6 +24,10 @@ begin
             hint = 'A start is fixed once. Register a projection of another name or consumer group.';
   end if;
 
+  if p_at = 'BEGINNING' and exists (select from replay.outbox_lane l where l.pruned_offset > 0) then
+    raise exception 'the beginning of the outbox is pruned'
+      using errcode = 'RP227', detail = '{}', hint = 'Start it at NOW.';
+  end if;
   if p_at = 'NOW' then
     perform replay._start_now(v_projection.projection_id);
   else
@@ -47,7 +51,7 @@ comment on function replay.start_projection is
 p_at BEGINNING: it reads everything ever appended. NOW: it reads what is appended from here on, and
 each scope goes on right behind the version it has at this moment.
 Raises RP001 when p_at is neither; RP101 when it is not registered; RP213 when it has started
-elsewhere.';
+elsewhere; RP227 at the BEGINNING of an outbox that was pruned.';
 
 revoke all on function replay.start_projection from public;
 grant execute on function replay.start_projection to replay_operator;

@@ -12,6 +12,7 @@ as $$
 declare
   v_request replay.request;
 begin
+  perform replay._check_host(p_host_id);
   perform replay._require_read_committed();
   v_request := replay._lock_held_request(p_host_id, p_request_id, p_fence);
   perform replay._lower_barriers(v_request);

@@ -38,4 +38,5 @@ comment on schema replay is
 'Event store and replay engine. Call the functions, read the views; never touch the tables.';
 
 grant usage on schema replay
-to replay_reader, replay_operator, replay_approver, replay_processor, replay_appender;
+to replay_reader, replay_operator, replay_approver, replay_processor, replay_appender,
+  replay_gateway;

@@ -121,6 +121,7 @@ create table replay.outbox_lane (
   host_id uuid not null,
   lane int not null,
   last_offset bigint not null,
+  pruned_offset bigint not null default 0,
   primary key (host_id, lane)
 )
 -- One update a commit: room on the page for heap-only ones, also while an old snapshot is open.
@@ -128,6 +129,8 @@ with (fillfactor = 50);
 comment on table replay.outbox_lane is
 'The last offset of each lane. Locked in key order at COMMIT: offsets are gapless and visible in
 order.';
+comment on column replay.outbox_lane.pruned_offset is
+'Up to here rows of the outbox may be gone: every projection in use had read them.';
 
 create table replay.outbox (
   host_id uuid not null,

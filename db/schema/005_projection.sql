@@ -7,6 +7,7 @@ create table replay.projection (
   status text not null,
   started_at timestamptz,
   start_at text,
+  pause_reason text,
   registered_at timestamptz not null,
   registered_by text not null,
   constraint projection_name_unique unique (projection, consumer_group),
@@ -31,6 +32,7 @@ create table replay.position (
   deferred_count bigint not null default 0,
   drained_count bigint not null default 0,
   failed_count bigint not null default 0,
+  ledger_bound bigint not null default 0,
   fault_code text,
   fault_at timestamptz,
   moved_at timestamptz,
@@ -44,6 +46,8 @@ lane.';
 comment on column replay.position.applied_count is 'Applied from the outbox directly.';
 comment on column replay.position.drained_count is 'Applied after having been deferred.';
 comment on column replay.position.failed_count is 'Failures captured, live or while draining.';
+comment on column replay.position.ledger_bound is
+'Up to here the ledger may be pruned: an unordered transaction that comes again is evidence.';
 comment on column replay.position.fault_code is
 'Why the last batch was rolled back whole (a fault of the batch, not of a transaction); null: it
 was not.';
@@ -152,7 +156,7 @@ create table replay.evidence (
   digests bytea[] not null,
   recorded_at timestamptz not null,
   primary key (host_id, evidence_id),
-  constraint evidence_kind check (kind in ('CONFLICT'))
+  constraint evidence_kind check (kind in ('CONFLICT', 'BEFORE_LEDGER'))
 );
 comment on table replay.evidence is
 'What can never be a candidate, with coordinates and digests. It holds no scope.';

@@ -24,6 +24,7 @@ create table replay.failure (
   resolution_code text,
   resolved_at timestamptz,
   resolved_by_request_id uuid,
+  removed_at timestamptz,
   primary key (host_id, failure_id),
   constraint failure_transaction_unique unique (host_id, projection_id, transaction_id),
   constraint failure_status check (status in ('OPEN', 'RESOLVED', 'WAIVED')),
@@ -33,6 +34,8 @@ create table replay.failure (
 create index failure_open on replay.failure (host_id, captured_at, failure_id)
 where status = 'OPEN';
 create index failure_listed on replay.failure (host_id, captured_at, failure_id);
+create index failure_removable on replay.failure (host_id, resolved_at)
+where status <> 'OPEN' and removed_at is null;
 comment on table replay.failure is
 'One failed transaction of one projection, whole. Only its lifecycle columns ever change.';
 comment on column replay.failure.fingerprint is 'See replay._fingerprint.';
@@ -43,6 +46,7 @@ comment on column replay.failure.error_code is
 HANDLER_CRASHED.';
 comment on column replay.failure.error_text is
 'Only what a handler said in a SafeError; never a server message, which may quote a payload.';
+comment on column replay.failure.removed_at is 'When retention removed its payloads.';
 comment on column replay.failure.error_line is 'Source file and line of the handler that failed.';
 
 create table replay.failure_member (

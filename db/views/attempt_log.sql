@@ -25,7 +25,10 @@ join replay.request r on (r.host_id, r.request_id) = (a.host_id, a.request_id)
 join replay.projection p on p.projection_id = r.projection_id
 join replay.request_item i
   on (i.host_id, i.request_id, i.item_no) = (a.host_id, a.request_id, a.item_no)
-join replay.failure f on (f.host_id, f.failure_id) = (i.host_id, i.failure_id);
+join replay.failure f on (f.host_id, f.failure_id) = (i.host_id, i.failure_id)
+where exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = a.host_id
+);
 
 comment on view replay.attempt_log is 'Each try of each item of a replay, and how it ended.';
 comment on column replay.attempt_log.fence is 'The run it was part of.';

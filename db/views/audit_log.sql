@@ -13,7 +13,10 @@ select
   a.transaction_id,
   a.detail
 from replay.audit a
-left join replay.projection p on p.projection_id = a.projection_id;
+left join replay.projection p on p.projection_id = a.projection_id
+where a.host_id is null or exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = a.host_id
+);
 
 comment on view replay.audit_log is 'Every command and transition: who, why, on what.';
 comment on column replay.audit_log.host_id is 'Null: of the whole database.';

@@ -28,7 +28,9 @@ cross join lateral (
   where (d.host_id, d.projection_id, d.scope_type, d.scope_key)
     = (s.host_id, s.projection_id, s.scope_type, s.scope_key)
 ) w
-where s.is_open and s.scope_type <> 'TRANSACTION';
+where s.is_open and s.scope_type <> 'TRANSACTION' and exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = s.host_id
+);
 
 comment on view replay.blocked_scope is
 'Aggregates and graphs that an OPEN failure holds back. New commands to them are refused.';

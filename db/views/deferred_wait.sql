@@ -18,7 +18,10 @@ cross join lateral (
     and x.first_version < s.first_version
   order by x.first_version desc
   limit 1
-) b;
+) b
+where exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = s.host_id
+);
 
 comment on view replay.deferred_wait is
 'Which deferred transaction waits for which other one, one row a scope. A cycle in it, possible only

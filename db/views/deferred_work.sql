@@ -54,7 +54,10 @@ cross join lateral (
     1 + greatest(
       coalesce(b.last_version, 0), coalesce(f.last_version, 0), coalesce(g.version, 0)
     ) as expected
-) e;
+) e
+where exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = s.host_id
+);
 
 comment on view replay.deferred_work is
 'Deferred transactions, one row a scope of each, and what they wait for there.';

@@ -12,7 +12,10 @@ select
   array(select encode(d.digest, 'hex') from unnest(e.digests) d (digest)) as digests,
   e.recorded_at
 from replay.evidence e
-join replay.projection p on p.projection_id = e.projection_id;
+join replay.projection p on p.projection_id = e.projection_id
+where exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = e.host_id
+);
 
 comment on view replay.evidence_log is
 'What can never be a candidate: where it came from, and what it contradicts.';

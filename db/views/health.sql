@@ -4,6 +4,7 @@ select
   p.projection,
   p.consumer_group,
   p.status,
+  p.pause_reason,
   b.blocked_scope_count,
   b.oldest_age,
   coalesce(b.incident, false) as incident,
@@ -17,11 +18,15 @@ select
   ) as gap_count,
   (
     select count(*) from replay.barrier x
-    where x.projection_id = p.projection_id
+    where x.projection_id = p.projection_id and exists (
+      select from replay.own_host own where own.host_id is null or own.host_id = x.host_id
+    )
   ) as barrier_count,
   (
     select count(*) from replay.deferred d
-    where d.projection_id = p.projection_id
+    where d.projection_id = p.projection_id and exists (
+      select from replay.own_host own where own.host_id is null or own.host_id = d.host_id
+    )
   ) as deferred_count,
   l.lag,
   l.fault_count
@@ -44,6 +49,8 @@ cross join lateral (
 where p.status <> 'RETIRED';
 
 comment on view replay.health is 'One row a projection: is it well, and what stands in its way.';
+comment on column replay.health.pause_reason is
+'Why it is PAUSED: what somebody said, or that most of its transactions failed alike.';
 comment on column replay.health.blocked_scope_count is
 'Aggregates and graphs held back by OPEN failures.';
 comment on column replay.health.oldest_age is 'How long the longest of them has been held back.';

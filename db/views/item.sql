@@ -25,7 +25,10 @@ cross join lateral (
 ) a
 left join replay.attempt l
   on (l.host_id, l.request_id, l.item_no, l.fence)
-    = (i.host_id, i.request_id, i.item_no, a.last_fence);
+    = (i.host_id, i.request_id, i.item_no, a.last_fence)
+where exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = i.host_id
+);
 
 comment on view replay.item is
 'The items of replay requests, how often each was tried and how its last try ended.';

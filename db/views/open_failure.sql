@@ -27,7 +27,9 @@ select
   f.source_offset
 from replay.failure f
 join replay.projection p on p.projection_id = f.projection_id
-where f.status = 'OPEN';
+where f.status = 'OPEN' and exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = f.host_id
+);
 
 comment on view replay.open_failure is
 'Failed transactions that nobody has brought back yet. Each holds its scopes: it is quarantined.';

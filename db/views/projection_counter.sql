@@ -31,6 +31,9 @@ from (
     sum(x.drained_count)::bigint as drained,
     sum(x.failed_count)::bigint as failed
   from replay.position x
+  where exists (
+    select from replay.own_host own where own.host_id is null or own.host_id = x.host_id
+  )
   group by x.host_id, x.projection_id
 ) s
 join replay.projection p on p.projection_id = s.projection_id;

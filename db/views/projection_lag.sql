@@ -16,7 +16,9 @@ from replay.projection p
 cross join replay.outbox_lane l
 left join replay.position s
   on (s.host_id, s.projection_id, s.lane) = (l.host_id, p.projection_id, l.lane)
-where p.status in ('RUNNING', 'PAUSED');
+where p.status in ('RUNNING', 'PAUSED') and exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = l.host_id
+);
 
 comment on view replay.projection_lag is
 'How far each started projection has read each lane of each host.';

@@ -4,7 +4,10 @@ select
   r.request_id,
   r.plan_hash,
   replay._read_plan(r.plan) as plan
-from replay.request r;
+from replay.request r
+where exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = r.host_id
+);
 
 comment on view replay.request_plan is
 'The facts that a replay request was planned and approved on.';

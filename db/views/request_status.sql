@@ -43,7 +43,10 @@ select
   r.lease_until,
   r.finished_at
 from replay.request r
-join replay.projection p on p.projection_id = r.projection_id;
+join replay.projection p on p.projection_id = r.projection_id
+where exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = r.host_id
+);
 
 comment on view replay.request_status is
 'Replay requests: what is planned, who decided what, and how it stands.';

@@ -2,6 +2,8 @@ create view replay.setting with (security_barrier) as
 select
   c.generation,
   c.enabled,
+  c.excluded_event_types,
+  c.digest,
   c.reason,
   c.changed_by,
   c.changed_at

@@ -37,7 +37,9 @@ cross join lateral (
     on (g.host_id, g.projection_id, g.scope_type, g.scope_key)
       = (t.host_id, p.projection_id, x.scope_type, x.scope_key)
 ) s
-where p.status in ('RUNNING', 'PAUSED');
+where p.status in ('RUNNING', 'PAUSED') and exists (
+  select from replay.own_host own where own.host_id is null or own.host_id = t.host_id
+);
 
 comment on view replay.transaction_status is
 'What became of each appended transaction in each started projection.';

@@ -64,6 +64,7 @@ def make_person(conn: Connection, name: str) -> None:
     for role in ROLES:
         group = sql.Identifier(f"replay_{role}")
         conn.execute(sql.SQL("grant {} to {}").format(group, person))
+    Replay(conn).add_member(name)
 
 
 @contextmanager
