@@ -1,7 +1,7 @@
 begin;
 \ir lib/fixtures.psql
 \ir lib/steps.psql
-select plan(15);
+select plan(17);
 
 select fixture.append('n1', '{}'), fixture.append('n2', '{}')
 \g /dev/null
@@ -35,6 +35,15 @@ select is(fixture.claim(), '{n3 APPLY}'::text[], 'its transactions are a batch o
 select fixture.complete('n3')
 \g /dev/null
 select is((select count(*) from replay.open_failure o), 2::bigint, 'capture goes on');
+select fixture.append('m1', '{b@1,""}')
+\g /dev/null
+select throws_ok(
+  $$select replay.exclude_types('{}', 'lifted'), replay.exclude_types('{Noted}', 'r')$$, 'RP226', null,
+  'nor what an ordered transaction holds that is not read yet');
+select fixture.process('m1')
+\g /dev/null
+select is((select count(*) from replay.open_failure o where o.transaction_id = 'm1'), 1::bigint,
+  'its failure is kept');
 select is((replay.exclude_types('{}', 'lifted')).excluded_event_types, '{}'::text[], 'lifted');
 select is(pg_temp.planned(), null, 'it can be planned again');
 select is((select array_agg(a.action order by a.audit_id) from replay.audit a

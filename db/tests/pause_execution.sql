@@ -1,6 +1,6 @@
 begin;
 \ir lib/fixtures.psql
-select plan(12);
+select plan(13);
 
 select fixture.append('t1', '{a@1}'), fixture.append('t2', '{b@1}')
 \g /dev/null
@@ -40,6 +40,14 @@ select is((select status from replay.yield_request(fixture.host(), :'running', :
 select fixture.append('t3', '{c@1}')
 \g /dev/null
 select lives_ok($$select fixture.project('{}')$$, 'I14: live work goes on');
+
+select fixture.pass('25 hours')
+\g /dev/null
+select results_eq(
+  format('select request_id, status from replay.request_status where request_id in (%L, %L)
+    order by status', :'approved', :'running'),
+  format('values (%L::uuid, ''EXPIRED''), (%L, ''INSTALLING_BARRIER'')', :'approved', :'running'),
+  'a plan expires through a pause; an intent never does');
 
 select * from finish();
 rollback;
