@@ -20,6 +20,7 @@ from bench.work import (
     move,
     rate,
     require,
+    resume,
     take_turns,
 )
 from pyreplay.client import Replay
@@ -56,6 +57,7 @@ class Crowd:
         replay, captured, claiming = Replay(self.conn), 0, 0.0
         began = time.perf_counter()
         while captured < self.changes:
+            resume(self.conn, GROUP)
             with self.conn.transaction():
                 asked = time.perf_counter()
                 batch = replay.claim_batch("bench", GROUP, host_id=_host(number), limit=BATCH)

@@ -75,13 +75,15 @@ class HandlerCursor(psycopg.Cursor[Any]):
         self, query: Any, params: Any = None, *, prepare: bool | None = None, **kwargs: Any
     ) -> "HandlerCursor":
         try:
-            if self._conn._pipeline is None:
+            if self._conn._pipeline is None and not params:
                 self._check(query)
-                # One call is one statement there: nothing hides behind a semicolon.
+                # One call is one statement there, as it is with values: nothing hides behind a
+                # semicolon.
                 with self._conn.pipeline():
                     super().execute(query, params, prepare=prepare, **kwargs)
             elif (
-                query is self._last_query
+                self._conn._pipeline is not None
+                and query is self._last_query
                 and self._converted is not None
                 and isinstance(query, str | bytes)
                 and not (params is None or prepare is False or kwargs)
@@ -137,20 +139,20 @@ class HandlerCursor(psycopg.Cursor[Any]):
 
     @property
     def rowcount(self) -> int:
-        self._wait_for_answer()
+        self.wait_for_answer()
         return super().rowcount
 
     @property
     def description(self) -> Any:
-        self._wait_for_answer()
+        self.wait_for_answer()
         return super().description
 
     @property
     def statusmessage(self) -> str | None:
-        self._wait_for_answer()
+        self.wait_for_answer()
         return super().statusmessage
 
-    def _wait_for_answer(self) -> None:
+    def wait_for_answer(self) -> None:
         if self._in_pipeline:
             self._fetch_pipeline()
 

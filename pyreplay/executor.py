@@ -7,6 +7,7 @@ that the culprit is known and stands alone.
 
 import inspect
 import logging
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -31,6 +32,9 @@ Connection = psycopg.Connection[Any]
 # Transactions. 500 are 56 blocks then: beyond 64 subtransactions PostgreSQL spills their list, and
 # every other snapshot pays for it.
 BLOCK = 9
+# Seconds: how much longer than the budget that is left a statement's bound may be. To set it costs
+# as much as a handler.
+_BOUND_FOR = 0.2
 
 _HAS_DEFERRABLE = """
 select from pg_constraint
@@ -161,6 +165,7 @@ class _Runner:
     upto: int | None = None
     cursor: HandlerCursor = field(init=False)
     running: BatchTransaction = field(init=False)
+    bound_at: float = -math.inf
 
     def run(self, batch: Sequence[BatchTransaction]) -> BatchOutcome:
         """Run all at once; when something fails, again in blocks, so that it stands alone."""
@@ -235,14 +240,21 @@ class _Runner:
             self.conn.execute("savepoint batch")
             for transaction in batch:
                 self.cursor = self.cursor.as_new()
-                self._run(transaction, checks=self.checks)
+                try:
+                    self._run(transaction, checks=self.checks)
+                except Exception as error:
+                    # What the server has yet to say of a statement before comes first.
+                    if not isinstance(error, psycopg.Error):
+                        self.cursor.wait_for_answer()
+                    raise
             # Refused when a handler has swallowed an error of the server.
             self.conn.execute("release savepoint batch")
 
     def _run(self, transaction: BatchTransaction, *, checks: bool) -> None:
         self.running = transaction
-        if self.mode is Mode.REPLAY:
-            bound_statements(self.conn, self.deadline - time.monotonic())
+        if self.mode is Mode.REPLAY and time.monotonic() - self.bound_at > _BOUND_FOR:
+            self.bound_at = time.monotonic()
+            bound_statements(self.conn, self.deadline - self.bound_at)
         if checks:
             self.conn.execute("set constraints all deferred")
         execute(self.cursor, self.projection, transaction, self.mode)
@@ -253,6 +265,8 @@ class _Runner:
         """Go back to before; raises the error when it is no transaction's fault."""
         if is_fault_of_batch(error):
             raise error from None
+        # With the rollback the bounds are what they were.
+        self.bound_at = -math.inf
         self.conn.execute("rollback to savepoint batch; release savepoint batch")
 
     def _report(self, error: Exception) -> dict[str, Any]:

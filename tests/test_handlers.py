@@ -3,6 +3,7 @@
 import functools
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import psycopg
@@ -293,6 +294,24 @@ def test_C9_a_statement_may_take_values_the_second_time(world: World) -> None:
     world.append_each("A@1")
     world.run()
     assert told == [(7,)] * 5
+
+
+def test_I3_what_follows_a_failure_that_the_server_has_yet_to_tell_of_is_no_failure(
+    world: World,
+) -> None:
+    """The statement of A@1 is on its way when the handler of A@2 raises."""
+    slow = "do $$ begin perform pg_sleep(0.1); raise division_by_zero; end $$"
+    world.trouble["A@1"] = lambda cursor: cursor.execute(slow)
+    world.trouble["A@2"] = fail
+    world.trouble["B@1"] = fail
+    world.append_each("A@1", "A@2", "B@1", "C@1")
+    with closing(world.processor()) as processor:
+        assert processor.step()
+    assert {f.transaction_id: f.error_code for f in world.failures()} == {
+        "A@1": "22012",
+        "B@1": "ValueError",
+    }
+    assert world.seen() == ["C@1"]
 
 
 @pytest.mark.parametrize("trouble", ["select 1/0", "select 'x'::int"])

@@ -22,10 +22,15 @@ begin atomic
 
   update replay.request_item i
   set status = a.result
-  from replay.attempt a
-  where (a.host_id, a.request_id, a.fence)
-    = (p_request.host_id, p_request.request_id, p_request.fence)
-    and (i.host_id, i.request_id, i.item_no) = (a.host_id, a.request_id, a.item_no)
+  from (
+    select d.item_no, p_result as result
+    from unnest(p_done) d (item_no)
+    union all
+    select r.ord, 'FAILED'
+    from jsonb_populate_recordset(null::replay.error_report, p_failures) r
+  ) a
+  where (i.host_id, i.request_id, i.item_no)
+      = (p_request.host_id, p_request.request_id, a.item_no)
     and i.status = 'PENDING' and a.result <> 'ABANDONED';
 end;
 

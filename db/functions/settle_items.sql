@@ -9,6 +9,11 @@ create or replace function replay.settle_items(
   volatile
   security definer
   set search_path = ''
+  -- As in claim_batch.
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  set enable_mergejoin = off
+  set enable_bitmapscan = off
 as $$
 declare
   v_request replay.request;
