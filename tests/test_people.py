@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from contextlib import closing
 from datetime import timedelta
 
@@ -13,6 +12,7 @@ from click.testing import CliRunner
 from pyreplay.cli.main import main
 from pyreplay.errors import ArchiveCapacityExceeded, ReplayError
 from tests.schedule import replace_in
+from tests.support import wait_until
 from tests.world import HOST, OTHER_HOST, World, fail
 
 POSITION = """
@@ -38,10 +38,8 @@ def fill_until_it_stops(world: World) -> int:
                 world.trouble[f"H{number}@1"] = fail
                 world.append_each(f"H{number}@1")
                 world.append_each(f"O{number}@1", host_id=OTHER_HOST)
-            deadline = time.monotonic() + 30
-            while len(world.seen(OTHER_HOST)) < 40:
-                assert time.monotonic() < deadline, "the other host does not go on"
-                time.sleep(0.02)
+            query = "select count(*) = 40 from app.seen where host_id = %s"
+            wait_until(world.conn, query, (OTHER_HOST,), seconds=30)
         finally:
             stop.set()
             live.join()
