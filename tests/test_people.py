@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 
@@ -10,9 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from pyreplay.cli.main import main
-from pyreplay.errors import ArchiveCapacityExceeded, ReplayError
+from pyreplay.client import Replay
+from pyreplay.errors import ArchiveCapacityExceeded, InvalidReplayState, ReplayError
+from tests.conftest import Connect
 from tests.schedule import replace_in
-from tests.support import wait_until
+from tests.support import wait_until, wait_until_blocked
 from tests.world import HOST, OTHER_HOST, World, fail
 
 POSITION = """
@@ -243,3 +246,35 @@ def test_roles_are_granted_in_the_shell(world: World) -> None:
     code, said = run("postgres", "grant", "role", "reader", "nobody-at-all")
     assert code == 1
     assert "create role" in said
+
+
+def test_a_projection_that_starts_while_the_outbox_is_pruned_misses_nothing(
+    world: World, connect: Connect
+) -> None:
+    world.append_each("A@1", "A@2")
+    world.run()
+    world.replay.register_projection("late")
+    with connect() as pruning:
+        # It has not read anything yet, so nothing goes; once retired, it would.
+        assert Replay(pruning).prune_outbox(HOST, timedelta(0)) == 0
+        starting = connect(autocommit=True)
+        with ThreadPoolExecutor() as pool:
+            start = pool.submit(Replay(starting).start_projection, "late")
+            wait_until_blocked(world.conn, starting.info.backend_pid)
+            pruning.commit()
+            assert start.result().status == "RUNNING"
+    assert len(world.replay.claim_batch("late")) == 2
+
+
+def test_a_projection_in_execution_is_not_retired(world: World) -> None:
+    world.trouble["A@1"] = fail
+    world.append_each("A@1")
+    world.run()
+    request = world.plan()
+    world.replay.execute_request(HOST, request.request_id, request.plan_hash, "go")
+    world.replay.pause_projection("orders", reason="to be retired")
+    alice, bob = world.as_person("alice"), world.as_person("bob")
+    asked = alice.retire_projection("orders", reason="replaced")
+    with pytest.raises(InvalidReplayState):
+        bob.retire_projection("orders", "default", "yes", asked.action_id, asked.impact)
+    assert world.replay.get_request(HOST, request.request_id).status == "INSTALLING_BARRIER"

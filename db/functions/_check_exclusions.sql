@@ -17,8 +17,7 @@ begin
   limit 1;
 
   if not found then
-    select jsonb_build_object('event_type', h.event_type, 'fault', 'HELD',
-      'transaction_id', h.transaction_id)
+    select jsonb_build_object('event_type', h.event_type, 'fault', 'HELD')
     into v_refused
     from replay._ordered_holders(p_event_types) h
     limit 1;

@@ -11,16 +11,11 @@ begin
   for v_before in
     select r.*
     from replay.request r
-    where r.projection_id = p_action.projection_id and r.finished_at is null
+    where r.projection_id = p_action.projection_id
+      and r.status in ('READY', 'AWAITING_APPROVAL', 'APPROVED') and r.finished_at is null
     order by r.host_id, r.request_id
     for no key update
   loop
-    if v_before.status in ('INSTALLING_BARRIER', 'RUNNING') then
-      raise exception 'request % of the projection is in execution', v_before.request_id
-        using errcode = 'RP207', detail = jsonb_build_object('request_id', v_before.request_id,
-                'status', v_before.status),
-              hint = 'Let it finish, execute it again, or release it: release_request.';
-    end if;
     update replay.request r
     set status = 'CANCELLED', cancelled_by = p_action.decided_by,
       cancellation_reason = p_action.decision_reason, finished_at = replay._now()
@@ -29,6 +24,18 @@ begin
     perform replay._audit_request(v_request, 'REQUEST_CANCELLED', v_before.status,
       p_action.decision_reason);
   end loop;
+
+  -- Not locked: a chunk in hand holds its request, for half an hour at most.
+  select r.* into v_before
+  from replay.request r
+  where r.projection_id = p_action.projection_id and r.status in ('INSTALLING_BARRIER', 'RUNNING')
+  limit 1;
+  if found then
+    raise exception 'request % of the projection is in execution', v_before.request_id
+      using errcode = 'RP207', detail = jsonb_build_object('request_id', v_before.request_id,
+              'status', v_before.status),
+            hint = 'Let it finish, execute it again, or release it: release_request.';
+  end if;
 
   update replay.projection p
   set status = 'RETIRED'

@@ -12,6 +12,9 @@ declare
 begin
   perform replay._check_host(p_host_id);
   perform replay._check_pruning(p_older_than, p_limit);
+  -- Nobody registers or starts a projection meanwhile, which would miss what is removed.
+  lock table replay.projection in share mode;
+  perform from replay.outbox_lane l where l.host_id = p_host_id order by l.lane for no key update;
   update replay.outbox_lane l
   set pruned_offset = b.pruned_offset
   from replay._prunable(p_host_id, replay._now() - p_older_than, p_limit) b

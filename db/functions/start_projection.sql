@@ -24,10 +24,6 @@ begin
             hint = 'A start is fixed once. Register a projection of another name or consumer group.';
   end if;
 
-  if p_at = 'BEGINNING' and exists (select from replay.outbox_lane l where l.pruned_offset > 0) then
-    raise exception 'the beginning of the outbox is pruned'
-      using errcode = 'RP227', detail = '{}', hint = 'Start it at NOW.';
-  end if;
   if p_at = 'NOW' then
     perform replay._start_now(v_projection.projection_id);
   else
@@ -39,6 +35,11 @@ begin
   set status = 'RUNNING', start_at = p_at, started_at = replay._now()
   where p.projection_id = v_projection.projection_id
   returning * into v_projection;
+  -- Behind the update, which has waited for who prunes.
+  if p_at = 'BEGINNING' and exists (select from replay.outbox_lane l where l.pruned_offset > 0) then
+    raise exception 'the beginning of the outbox is pruned'
+      using errcode = 'RP227', detail = '{}', hint = 'Start it at NOW.';
+  end if;
   perform replay._audit(null, 'PROJECTION_STARTED', p_projection_id => v_projection.projection_id,
     p_detail => jsonb_build_object('at', p_at));
   return v_projection;
